@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 PROFILES = ("default", "full")
 PROFILE_VARIABLE = "LESSONLIB_PROFILE"
+THREADS_VARIABLE = "LESSONLIB_THREADS"  # set only where the effect of the thread count is measured
 
 
 def set_up(seed: int) -> None:
@@ -29,7 +30,7 @@ def set_up(seed: int) -> None:
     """
     if seed < 0:
         raise ValueError(f"seed is {seed}; it must not be negative")
-    torch.set_num_threads(1)
+    torch.set_num_threads(int(os.environ.get(THREADS_VARIABLE, "1")))
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
