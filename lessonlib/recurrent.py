@@ -237,14 +237,3 @@ def from_torch(rnn: torch.nn.RNN, head: torch.nn.Linear) -> RecurrentNetwork:
         raise ValueError(f"rnn is {rnn}; it must have one layer, one direction, tanh and biases")
     tensors = (rnn.weight_hh_l0, rnn.weight_ih_l0, rnn.bias_ih_l0 + rnn.bias_hh_l0, head.weight, head.bias)
     return RecurrentNetwork(*(tensor.detach().double().numpy() for tensor in tensors))
-
-
-def hand_set_network() -> RecurrentNetwork:
-    """Three units with weights set by hand: a running mood, whether the last token was "not", a count.
-
-    The inputs are three: 1 for a favourable word, 1 for an unfavourable word, 1 for "not". The output is the mood.
-    """
-    return RecurrentNetwork(
-        W_h=np.diag([1.0, 0.0, 1.0]),
-        W_x=np.array([[0.9, -0.9, 0.0], [0.0, 0.0, 2.0], [0.5, 0.5, 0.0]]),
-        b=np.zeros(3), W_y=np.array([[1.0, 0.0, 0.0]]), c=np.zeros(1))
