@@ -1,0 +1,78 @@
+"""Record what pages printed and measured: deliberately, by name, after showing what moved."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+from lessonlib.book import bands
+from lessonlib.book.execute import Results, execute
+from lessonlib.book.expected import Measured, Printed, Record, differences, load, observed, save
+from lessonlib.book.pages import BookError
+
+
+def banded(results: Results, page: Any, old: Record | None, new: Record) -> Record:
+    """The new record with its bands: those measured for the page as it is, else those recorded before."""
+    measured = bands.measured_bands(results, page)
+    new.bands_from = measured["how"] if measured else old.bands_from if old else None
+    for group in ("cells", "measurements"):
+        for name, item in getattr(new, group).items():
+            before = getattr(old, group).get(name) if old else None
+            band = measured[group].get(name) if measured else band_of(before)
+            if item.kind == "trained" and band is not None:
+                set_band(item, band)
+    return new
+
+
+def band_of(item: Printed | Measured | None) -> Any:
+    if item is None:
+        return None
+    return item.bands if isinstance(item, Printed) else item.band
+
+
+def set_band(item: Printed | Measured, band: Any) -> None:
+    if isinstance(item, Printed):
+        item.bands = band
+    else:
+        item.band = band
+
+
+def widened(page: str, old: Record, new: Record) -> list[str]:
+    """Items whose value left its old band in the same change that widens the band."""
+    moved = {failure.cell for failure in differences(page, old, new)}
+    found = []
+    for group in ("cells", "measurements"):
+        for name, item in getattr(new, group).items():
+            before = getattr(old, group).get(name)
+            if before is None or band_of(before) is None or band_of(item) is None:
+                continue
+            wider = any(b > a for a, b in zip(bands.flat(band_of(before)), bands.flat(band_of(item)), strict=False))
+            if wider and (name in moved or getattr(item, "cell", None) in moved):
+                found.append(name)
+    return found
+
+
+def accept(results: Results, names: Sequence[str], *, workers: int | None = None, say: Callable[[str], None] = print) -> None:
+    """Rewrite the recorded numbers of these pages, after showing old, new and the difference in tolerances.
+
+    Raises
+    ------
+    BookError
+        If a page fails, has unnamed or doubly named cells, or a band would widen in the change that
+        moves its value.
+    """
+    pages = results.project.pages(list(names))
+    execute(results, pages, workers=workers)
+    for page in pages:
+        new, faults = observed(page, results.notebook(page))
+        if faults:
+            raise BookError("\n\n".join(map(str, faults)))
+        old = load(results.project, page.name, results.profile)
+        for failure in differences(page.name, old, new) if old else []:
+            size = "" if failure.size == float("inf") else f"  ({failure.size:.2f} tolerances)"
+            say(f"{failure}{size}")
+        new = banded(results, page, old, new)
+        if old and (names_wider := widened(page.name, old, new)):
+            raise BookError(f"{page.name}: the value of {', '.join(names_wider)} moved out of its band, and the same change would widen "
+                            "the band; find out why it moved, accept the value under the old band, then the band in a change of its own")
+        save(results.project, page.name, new, results.profile)
+        say(f"{page.name}: recorded {len(new.measurements)} measurements and {sum(bool(c.text) for c in new.cells.values())} cells")

@@ -1,0 +1,139 @@
+"""How far numbers move when nothing that matters changes: the measured width of `trained` bands.
+
+A page runs again under other instruction sets and thread counts, which stand for other machines.
+The spread of a number over these runs, with a margin, is its band. The spread over seeds is
+another thing, a result, and is printed as one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Callable, Sequence
+
+import nbformat
+import yaml
+
+from lessonlib.book import run
+from lessonlib.book.compare import Number, tokens
+from lessonlib.book.execute import Results, run_locally, write_whole
+from lessonlib.book.expected import Record, differences, load, observed
+from lessonlib.book.pages import BookError, Page
+from lessonlib.book.progress import Progress
+
+SETTINGS: dict[str, dict[str, str]] = {
+    "scalar": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+               "OPENBLAS_CORETYPE": "Nehalem"},
+    "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+             "OPENBLAS_CORETYPE": "Haswell"},
+    "two threads": {"LESSONLIB_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
+}
+MARGIN = 3  # a band is so many times the largest deviation seen under the settings
+HOW = f"{MARGIN} times the largest deviation under the settings {', '.join(SETTINGS)}"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where the numbers of one trained cell, or one measurement, went under the settings."""
+
+    reference: list[float]
+    runs: list[list[float]]
+
+    def bands(self) -> list[float]:
+        """A band for each number: the margin times its largest deviation, rounded up to one digit."""
+        return [round_up(MARGIN * max(abs(run[index] - value) for run in self.runs))
+                for index, value in enumerate(self.reference)]
+
+
+def round_up(value: float) -> float:
+    """The next number with one significant digit that is not below a non-negative value."""
+    if value == 0 or not math.isfinite(value):
+        return value
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{math.ceil(value / power - 1e-9) * power:.0e}")
+
+
+def numbers(text: str) -> list[float]:
+    return [float(token.value) for token in tokens(text) if isinstance(token, Number)]
+
+
+def flat(value: Any) -> list[float]:
+    """The numbers of a measurement, nested lists in order; texts and truth values have none."""
+    if isinstance(value, list):
+        return [number for item in value for number in flat(item)]
+    return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+
+
+def shaped(like: Any, values: list[float]) -> Any:
+    """Numbers put back into the nesting of a measurement; `values` is used up from the front."""
+    if isinstance(like, list):
+        return [shaped(item, values) for item in like]
+    return values.pop(0) if isinstance(like, (int, float)) and not isinstance(like, bool) else 0.0
+
+
+def run_under_settings(results: Results, page: Page, workers: int | None) -> dict[str, Results]:
+    """Run a page under every setting (two pages' worth at a time); each setting's results are kept like any other."""
+    by_setting = {name: Results(results.project, results.profile, variables) for name, variables in SETTINGS.items()}
+    todo = {f"{page.name} [{name}]": other for name, other in by_setting.items() if not other.has(page)}
+    jobs = [run.Job(**{**vars(other.job(page)), "name": label}) for label, other in todo.items()]
+    if jobs:
+        with Progress(dict.fromkeys(todo), print) as progress:
+            for outcome in run_locally(jobs, workers or 2, progress):
+                progress.done(outcome.name, outcome.seconds, outcome.failure)
+                if outcome.failure:
+                    raise BookError(f"{outcome.name}: {outcome.failure}")
+                todo[outcome.name].keep(page, outcome)
+    return by_setting
+
+
+def spreads(reference: Record, others: Sequence[Record]) -> tuple[dict[str, Spread], dict[str, Spread]]:
+    """The spread of each trained cell and each trained measurement of a page."""
+    cells = {name: Spread(numbers(cell.text), [numbers(other.cells[name].text) for other in others])
+             for name, cell in reference.cells.items() if cell.kind == "trained" and cell.text}
+    measured = {name: Spread(flat(item.value), [flat(other.measurements[name].value) for other in others])
+                for name, item in reference.measurements.items() if item.kind == "trained"}
+    for name, spread in {**cells, **measured}.items():
+        if any(len(numbers) != len(spread.reference) for numbers in spread.runs):
+            raise BookError(f"{name} has another count of numbers under some setting; print the same lines at every outcome")
+    return cells, measured
+
+
+def bands(results: Results, names: Sequence[str], workers: int | None = None, say: Callable[[str], None] = print) -> None:
+    """Measure the bands of pages, leave them for `accept`, and check that no setting raises a false alarm.
+
+    Raises
+    ------
+    BookError
+        If a page's recorded numbers do not hold under one of the settings.
+    """
+    alarms = []
+    for page in results.project.pages(list(names)):
+        reference, _ = observed(page, results.notebook(page))
+        others = {name: observed(page, other.notebook(page))[0]
+                  for name, other in run_under_settings(results, page, workers).items()}
+        cells, measured = spreads(reference, list(others.values()))
+        for name, spread in {**cells, **measured}.items():
+            moved = max((max(abs(run[i] - value) for run in spread.runs) for i, value in enumerate(spread.reference)), default=0.0)
+            say(f"{page.name} {name}: {len(spread.reference)} numbers, largest deviation {moved:.3g}")
+        found = {"key": results.key(page), "how": HOW, "cells": {name: spread.bands() for name, spread in cells.items()},
+                 "measurements": {name: shaped(reference.measurements[name].value, spread.bands())
+                                  for name, spread in measured.items()}}
+        write_whole(bands_path(results, page), yaml.safe_dump(found, sort_keys=False))
+        recorded = load(results.project, page.name, results.profile)
+        for setting, other in others.items():
+            failures = differences(page.name, recorded, other) if recorded else []
+            alarms += [f"under {setting}: {failure}" for failure in failures]
+            say(f"{page.name} under {setting}: {len(failures)} false alarms" if recorded else f"{page.name} under {setting}: ran")
+    if alarms:
+        raise BookError("\n\n".join(alarms) + "\n\nto record the bands measured now: python -m lessonlib.book accept PAGE")
+
+
+def bands_path(results: Results, page: Page) -> Any:
+    return results.project.build / "bands" / f"{page.name}-{results.profile}.yml"
+
+
+def measured_bands(results: Results, page: Page) -> dict[str, Any] | None:
+    """The bands that `bands` measured for this page as it is now, or None."""
+    path = bands_path(results, page)
+    found = yaml.safe_load(path.read_text("utf8")) if path.is_file() else None
+    return found if found and found["key"] == results.key(page) else None

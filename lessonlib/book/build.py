@@ -1,0 +1,150 @@
+"""From executed pages to a site: render with Jupyter Book, and replace the site in one move.
+
+Every build writes a complete new site beside the old one. `_build/html` is a link that is pointed
+at the new one when all is done; whatever fails or is killed before leaves the old site as it was.
+Sphinx's memory of unchanged pages is kept from the last build that succeeded, and from no other, so
+a warning is an error on a warm build as on a cold one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Callable, Sequence
+
+from lessonlib.book.execute import Results
+from lessonlib.book.extension import ROOT_VARIABLE
+from lessonlib.book.pages import BookError, Project
+from lessonlib.runtime import PROFILE_VARIABLE
+
+RENDER = """
+import sys
+from pathlib import Path
+from jupyter_book.sphinx import build_sphinx
+root, output, doctrees = map(Path, sys.argv[1:4])
+sys.exit(build_sphinx(
+    str(root / "book"), str(output), external_toc=True, noconfig=True, confdir=None, doctreedir=str(doctrees),
+    path_config=str(root / "_config.yml"), confoverrides={"external_toc_path": str(root / "_toc.yml")},
+    builder="html", warningiserror=True, keep_going=True, nitpicky=True, force_all=True, freshenv=False, quiet=True))
+"""
+
+
+def files_below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def digest(root: Path, paths: Sequence[Path], *extra: str) -> str:
+    """A hash of the names and contents of files, and of further texts."""
+    whole = hashlib.sha256(repr(extra).encode())
+    for path in paths:
+        whole.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()[:24]
+
+
+def machinery_digest(project: Project) -> str:
+    """A hash of what shapes every page: the configuration, the table of contents, the press, installed packages."""
+    versions = sorted(f"{item.name} {item.version}" for item in importlib.metadata.distributions())
+    paths = [project.root / "_config.yml", project.root / "_toc.yml", *files_below(Path(__file__).parent)]
+    return hashlib.sha256((repr(versions) + repr([path.read_bytes() for path in paths])).encode()).hexdigest()[:24]
+
+
+def site_digest(results: Results) -> str:
+    """A hash of all that the site is made from; a site with this digest is up to date."""
+    project = results.project
+    paths = files_below(project.book) + files_below(project.expected) + files_below(project.root / "lessonlib")
+    runs = [f"{results.key(page)} {results.path(page).stat().st_mtime_ns}" for page in project.pages() if page.code_cells]
+    return digest(project.root, paths, machinery_digest(project), results.profile, *runs)
+
+
+def live_site(project: Project) -> Path:
+    """Where the site is read: a link to the newest complete one."""
+    return project.build / "html"
+
+
+def up_to_date(results: Results) -> bool:
+    """Is the site that is there made from just what is there now?"""
+    mark = live_site(results.project) / ".made-from"
+    return mark.is_file() and mark.read_text() == site_digest(results)
+
+
+def render(results: Results, output: Path, doctrees: Path) -> None:
+    """Write the HTML of all pages into `output`, reading again only the pages that changed since `doctrees`.
+
+    Raises
+    ------
+    BookError
+        If Sphinx fails or warns; it holds each warning with its file and line.
+    """
+    variables = dict(os.environ, PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
+    variables |= {ROOT_VARIABLE: str(results.project.root), PROFILE_VARIABLE: results.profile, "NO_COLOR": "1"}
+    run = subprocess.run([sys.executable, "-c", RENDER, str(results.project.root), str(output), str(doctrees)],
+                         env=variables, capture_output=True, text=True)
+    log = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr)
+    troubles = list(dict.fromkeys(line.replace(f"{results.project.root}{os.sep}", "") for line in log.splitlines()
+                                  if re.search(r"WARNING|ERROR|CRITICAL", line)))
+    if run.returncode or troubles:
+        raise BookError("the site was not rendered:\n" + "\n".join(troubles or log.splitlines()[-25:]))
+
+
+def render_warm(results: Results, output: Path) -> None:
+    """Render, starting from what the last successful build knew of the pages.
+
+    That knowledge is moved aside while it is in use and moved back when the build is clean; a build
+    that fails or is killed loses it, and the next one reads every page.
+    """
+    kept = results.project.build / "doctrees" / machinery_digest(results.project)
+    working = Path(tempfile.mkdtemp(prefix="doctrees-", dir=results.project.build))
+    try:
+        if kept.is_dir():
+            os.rename(kept, working / "doctrees")
+        render(results, output, working / "doctrees")
+        shutil.rmtree(kept.parent, ignore_errors=True)
+        kept.parent.mkdir(parents=True)
+        os.rename(working / "doctrees", kept)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+
+
+def replace_site(project: Project, new: Path) -> None:
+    """Make `new` the site in one move, and remove the ones that it replaces."""
+    live = live_site(project)
+    if os.name == "nt":  # links need rights there; two renames leave a gap of an instant
+        shutil.rmtree(live, ignore_errors=True)
+        os.rename(new, live)
+        return
+    link = project.build / f".{new.name}.link"
+    link.symlink_to(new.relative_to(project.build))
+    if live.is_dir() and not live.is_symlink():
+        shutil.rmtree(live)
+    os.replace(link, live)
+    for old in project.build.glob("site-*"):
+        if old != new:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def publish(results: Results, say: Callable[[str], None] = print) -> None:
+    """Render the site and, when it is complete, put it in the place of the old one."""
+    project = results.project
+    if up_to_date(results):
+        say("the site is up to date")
+        return
+    for left in [*project.build.glob("doctrees-*"), *project.build.glob(".site-*.link")]:
+        shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
+    made_from = site_digest(results)
+    new = Path(tempfile.mkdtemp(prefix="site-", dir=project.build))
+    os.chmod(new, 0o755)
+    try:
+        render_warm(results, new)
+        (new / ".made-from").write_text(made_from)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+    replace_site(project, new)
+    say(f"the site is in {live_site(project).relative_to(project.root)}/index.html")

@@ -1,0 +1,217 @@
+"""The recorded numbers: what each page printed and measured when a person accepted it.
+
+`tests/expected/<page>.yml` holds, per named cell, its class and the text that it printed, and per
+measurement its value at full precision. Only `accept` writes these files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Iterator
+
+import nbformat
+import yaml
+
+from lessonlib.book.compare import Drift, cell_class, compare, compare_value, count_numbers, worst_share
+from lessonlib.book.execute import write_whole
+from lessonlib.book.pages import BookError, Page, Project
+from lessonlib.book.printed import printed_text
+from lessonlib.measure import CLAIM_MIME, MEASUREMENT_MIME
+
+HEADER = """\
+# What {page} printed and measured when it was accepted. Only this writes here:
+#   python -m lessonlib.book accept {page}
+"""
+
+
+@dataclass
+class Printed:
+    """What a cell printed: its class, its text, and for a trained cell the band of each of its numbers."""
+
+    kind: str
+    text: str
+    bands: list[float] | None = None
+
+
+@dataclass
+class Measured:
+    """A measurement: the cell that records it, that cell's class, its value and its band."""
+
+    cell: str
+    kind: str
+    value: Any
+    band: Any = None
+
+
+@dataclass
+class Record:
+    """All that a page printed and measured."""
+
+    cells: dict[str, Printed] = field(default_factory=dict)
+    measurements: dict[str, Measured] = field(default_factory=dict)
+    seconds: float | None = None
+    bands_from: str | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One reason why a page does not hold: where, and what, in words."""
+
+    page: str
+    cell: str | None
+    message: str
+    size: float = float("inf")  # in tolerances, where a number drifted
+
+    def __str__(self) -> str:
+        where = f"{self.page}, cell {self.cell}" if self.cell else self.page
+        return f"{where}\n{self.message}"
+
+
+def hidden_outputs(cell: nbformat.NotebookNode, mime: str) -> Iterator[dict[str, Any]]:
+    """The records of one kind that a cell left: measurements or claims."""
+    for output in cell.get("outputs", []):
+        if mime in output.get("data", {}):
+            yield output["data"][mime]
+
+
+def observed(page: Page, notebook: nbformat.NotebookNode) -> tuple[Record, list[Failure]]:
+    """What a page printed and measured in its last run, and what is wrong with how it says so."""
+    record, failures = Record(seconds=notebook.metadata.get("lessonlib", {}).get("seconds")), []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        name, text = cell.metadata.get("name"), printed_text(cell)
+        if not name:
+            failures.append(Failure(page.name, repr(cell.source.splitlines()[0] if cell.source else ""),
+                                    "this cell has no name; give it the option :name:"))
+            continue
+        if name in record.cells:
+            failures.append(Failure(page.name, name, "two cells have this name; give each its own"))
+        try:
+            kind = cell_class(cell.metadata.get("tags", []))
+        except ValueError as error:
+            failures.append(Failure(page.name, name, str(error)))
+            continue
+        record.cells[name] = Printed(kind, text)
+        for item in hidden_outputs(cell, MEASUREMENT_MIME):
+            if item["name"] in record.measurements:
+                failures.append(Failure(page.name, name, f"the measurement {item['name']} is recorded twice; rename one"))
+            record.measurements[item["name"]] = Measured(name, kind, item["value"])
+    return record, failures
+
+
+def claims(notebook: nbformat.NotebookNode) -> list[str]:
+    """The sentences that a page claims and its run bore out."""
+    return [item["sentence"] for cell in notebook.cells if cell.cell_type == "code"
+            for item in hidden_outputs(cell, CLAIM_MIME)]
+
+
+def record_path(project: Project, page: str, profile: str) -> Path:
+    folder = project.expected if profile == "default" else project.expected / profile
+    return folder / f"{page}.yml"
+
+
+def load(project: Project, page: str, profile: str = "default") -> Record | None:
+    """The recorded numbers of a page, or None where nothing was ever accepted.
+
+    Raises
+    ------
+    BookError
+        If the file cannot be read as such a record.
+    """
+    path = record_path(project, page, profile)
+    if not path.is_file():
+        return None
+    try:
+        data = yaml.load(path.read_text("utf8"), yaml.CSafeLoader)
+        return Record({name: Printed(**cell) for name, cell in (data.get("cells") or {}).items()},
+                      {name: Measured(**item) for name, item in (data.get("measurements") or {}).items()},
+                      data.get("seconds"), data.get("bands_from"))
+    except (yaml.YAMLError, TypeError, AttributeError) as error:
+        raise BookError(f"{path.relative_to(project.root)} cannot be read: {error}; restore it with: "
+                        f"git checkout -- {path.relative_to(project.root)}") from error
+
+
+class Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, lists of numbers on one line."""
+
+
+def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def represent_list(dumper: yaml.SafeDumper, items: list) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
+
+
+Dumper.add_representer(str, represent_text)
+Dumper.add_representer(list, represent_list)
+
+
+def save(project: Project, page: str, record: Record, profile: str = "default") -> None:
+    """Write the recorded numbers of a page."""
+
+    def filled(item: Printed | Measured) -> dict[str, Any]:
+        return {key: value for key, value in vars(item).items() if value is not None}
+
+    data: dict[str, Any] = {"seconds": record.seconds}
+    if record.bands_from:
+        data["bands_from"] = record.bands_from
+    data["cells"] = {name: filled(cell) for name, cell in record.cells.items() if cell.text}
+    data["measurements"] = {name: filled(item) for name, item in record.measurements.items()}
+    text = HEADER.format(page=page) + yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
+    write_whole(record_path(project, page, profile), text)
+
+
+def explain(page: str, cell: str, drift: Drift) -> Failure:
+    """A drift as a failure that says how to look at it and how to accept it."""
+    return Failure(page, cell, f"{drift.explain()}\n  rerun:  python -m lessonlib.book check {page}\n"
+                   f"  accept: python -m lessonlib.book accept {page}   (after you know why it moved)", drift.size)
+
+
+def differences(page: str, recorded: Record | None, got: Record) -> list[Failure]:
+    """Everything in which a run differs from the record beyond its tolerance."""
+    if recorded is None:
+        if not any(cell.text for cell in got.cells.values()) and not got.measurements:
+            return []
+        return [Failure(page, None, f"nothing is recorded for this page; run: python -m lessonlib.book accept {page}")]
+    failures = []
+    for name, cell in got.cells.items():
+        failures += cell_differences(page, name, recorded.cells.get(name), cell)
+    for name, item in got.measurements.items():
+        known = recorded.measurements.get(name)
+        if known is None:
+            failures.append(Failure(page, item.cell, f"the measurement {name} is not recorded; accept the page"))
+        else:
+            failures += [explain(page, item.cell, drift)
+                         for drift in compare_value(known.value, item.value, item.kind, known.band, name=name)]
+    printing = {name for name, cell in got.cells.items() if cell.text}
+    for name in recorded.cells.keys() - printing:
+        failures.append(Failure(page, name, "numbers are recorded for this cell, but no cell prints them any more; accept the page"))
+    for name in recorded.measurements.keys() - got.measurements.keys():
+        failures.append(Failure(page, recorded.measurements[name].cell,
+                                f"the measurement {name} is recorded, but nothing measures it any more; accept the page"))
+    return failures
+
+
+def cell_differences(page: str, name: str, recorded: Printed | None, got: Printed) -> list[Failure]:
+    """Everything in which one cell's printed text differs from its record."""
+    if not got.text:
+        return []
+    if recorded is None:
+        return [Failure(page, name, f"this cell prints, and nothing is recorded for it; accept the page:\n    "
+                        + got.text.replace("\n", "\n    "))]
+    if recorded.kind != got.kind:
+        return [Failure(page, name, f"its class is {got.kind}, recorded as {recorded.kind}; accept the page")]
+    return [explain(page, name, drift) for drift in compare(recorded.text, got.text, got.kind, recorded.bands)]
+
+
+def coverage(recorded: Record, got: Record) -> tuple[int, float]:
+    """How many numbers of a page are checked, and the worst drift as a share of its tolerance."""
+    numbers, worst = 0, 0.0
+    for name, cell in got.cells.items():
+        if cell.text and name in recorded.cells:
+            numbers += count_numbers(cell.text)
+            worst = max(worst, worst_share(recorded.cells[name].text, cell.text, cell.kind, recorded.cells[name].bands))
+    return numbers + len(got.measurements), worst

@@ -1,0 +1,167 @@
+"""Sphinx extension: pages come with the outputs of their last run, prose quotes what they measured.
+
+Sphinx never executes anything here. Its reader for pages takes the executed notebook from the
+results; the role `measured` and the directives `ledger` and `status` read the same results.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from lessonlib.book import ledger, status
+from lessonlib.book.execute import Results
+from lessonlib.book.expected import observed
+from lessonlib.book.notebooks import context, readable
+from lessonlib.book.pages import Page, Project
+from lessonlib.book.quote import format_value, lookup
+from lessonlib.runtime import PROFILE_VARIABLE
+
+ROOT_VARIABLE = "LESSONLIB_ROOT"  # set by the build, which runs Sphinx in a process of its own
+SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
+
+
+@functools.cache
+def results() -> Results:
+    """The results of the build that runs this Sphinx."""
+    return Results(Project(Path(os.environ[ROOT_VARIABLE])), os.environ.get(PROFILE_VARIABLE, "default"))
+
+
+@functools.cache
+def measurements() -> dict[str, Any]:
+    """All measurements of the book, by name."""
+    found: dict[str, Any] = {}
+    for page in results().project.pages():
+        record, _ = observed(page, results().notebook(page))
+        found.update({name: item.value for name, item in record.measurements.items()})
+    return found
+
+
+def read_page(text: str) -> nbformat.NotebookNode:
+    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+    notebook = results().notebook(Page("", text))
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not any(
+                mime.startswith("application/vnd.lessonlib.") for mime in output.get("data", {}))]
+    notebook.metadata.pop("lessonlib", None)
+    return notebook
+
+
+class MeasuredRole(SphinxRole):
+    """Quotes a measurement: {measured}`race-gru-curve[19]:.3f`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        target, _, spec = self.text.partition(":")
+        try:
+            shown = format_value(lookup(measurements(), target), spec)
+        except ValueError as error:
+            message = self.inliner.reporter.warning(f"measured: {error}", line=self.lineno)
+            return [nodes.problematic(self.rawtext, self.rawtext)], [message]
+        mantissa, times, power = shown.partition(" × 10")
+        node = nodes.inline(self.rawtext, mantissa + times, classes=["measured"])
+        if times:
+            node += nodes.superscript("", power.translate(SUPERSCRIPTS))
+        return [node], []
+
+
+class GeneratedDirective(SphinxDirective):
+    """A part of a page that the build writes, in MyST."""
+
+    def text(self) -> str:
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        container = nodes.container(classes=[self.name])
+        self.state.nested_parse(StringList(self.text().splitlines(), self.env.docname), 0, container)
+        return container.children
+
+
+class LedgerDirective(GeneratedDirective):
+    """The figures of the sources beside what this build measured."""
+
+    def text(self) -> str:
+        project = results().project
+        return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), project.page_names())
+
+
+class StatusDirective(GeneratedDirective):
+    """What this build executed and checked: versions, seconds, memory, numbers, drift, claims."""
+
+    def text(self) -> str:
+        return status.page(results())
+
+
+def page_state(name: str) -> str:
+    """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
+    page = results().project.pages([name])[0]
+    quoted = re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)
+    values: Any = {target: measurements().get(target) for target in quoted}
+    if "{ledger}" in page.text or "{status}" in page.text:
+        values = [measurements(), status.page(results()), (results().project.expected / "sources.yml").read_text("utf8")]
+    outputs = results().path(page).stat().st_mtime_ns if page.code_cells else 0
+    return hashlib.sha256(json.dumps([results().key(page), outputs, values]).encode()).hexdigest()
+
+
+def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """Pages to read again because their outputs, or what they quote, changed."""
+    known: dict[str, str] = getattr(env, "page_states", {})
+    env.page_states = {name: page_state(name) for name in results().project.page_names()}
+    return [name for name, state in env.page_states.items() if known.get(name) != state]
+
+
+def add_explorers(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the script of an interactive figure on the pages that have one, and on no other."""
+    for kind in sorted(set(re.findall(r'data-explorer="([a-z-]+)"', context.get("body", "")))):
+        app.add_js_file(f"{kind}.js", loading_method="defer")
+
+
+def repository_address(root: Path) -> str | None:
+    """The web address of the repository that this checkout came from, so that a fork's buttons open the fork."""
+    try:
+        remote = subprocess.run(["git", "-C", str(root), "remote", "get-url", "origin"],
+                                capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    match = re.fullmatch(r"(?:https?://(?:[^@/]+@)?|git@|ssh://git@)([\w.-]+\.\w+)[:/](.+?)(?:\.git)?/?", remote)
+    return f"https://{match[1]}/{match[2]}" if match else None
+
+
+def derive_repository(app: Sphinx, config: Any) -> None:
+    address = repository_address(results().project.root)
+    if address:
+        config.html_theme_options["repository_url"] = address
+
+
+def write_downloads(app: Sphinx, error: Exception | None) -> None:
+    """Put the notebook of each page, readable without the site, where its download button points."""
+    if error or app.builder.name != "html":
+        return
+    book = context(results().project, measurements())
+    for page in results().project.pages():
+        path = Path(app.outdir, "_sources", f"{page.name}.ipynb")
+        if path.exists():
+            path.write_text(nbformat.writes(readable(page, results().notebook(page), book)), "utf8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_role("measured", MeasuredRole())
+    app.add_directive("ledger", LedgerDirective)
+    app.add_directive("status", StatusDirective)
+    app.connect("config-inited", derive_repository, priority=1)
+    app.connect("env-get-outdated", outdated)
+    app.connect("html-page-context", add_explorers)
+    app.connect("build-finished", write_downloads)
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -1,0 +1,42 @@
+"""The status page: when each page ran, what it cost, how many numbers were checked, how far they moved."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+from lessonlib.book.check import PageReport, check_page
+from lessonlib.book.execute import Results
+from lessonlib.book.pages import environment
+
+PACKAGES = ("jupyter-book", "sphinx", "myst-nb", "nbclient")
+
+
+def page(results: Results) -> str:
+    """The status of a build as MyST text: totals, a row a page, versions, and every claim."""
+    pages = results.project.pages()
+    reports = {item.name: check_page(results, item) for item in pages}
+    ran = {item.name: results.notebook(item).metadata.get("lessonlib", {}) for item in pages}
+    numbers, claims = sum(report.numbers for report in reports.values()), sum(len(report.claims) for report in reports.values())
+    seconds = sum(run.get("seconds", 0.0) for run in ran.values())
+    worst = max(reports.values(), key=lambda report: report.worst)
+    lines = [f"This build checked {numbers:,} printed or measured numbers and {claims} claims on {len(pages)} pages. "
+             f"The pages' cells ran for {seconds:,.0f} s in all, one thread each. The largest drift from a recorded number was "
+             f"{worst.worst:.0%} of its tolerance, on the page {{doc}}`{worst.name}`.", "", *page_table(reports, ran), ""]
+    versions = dict(environment()) | {name: importlib.metadata.version(name) for name in PACKAGES}
+    lines += ["**Versions.** " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]
+    for report in reports.values():
+        if report.claims:
+            lines += [f"**Claims of** {{doc}}`{report.name}`", ""]
+            lines += [f"- {sentence}" for sentence in report.claims] + [""]
+    return "\n".join(lines)
+
+
+def page_table(reports: dict[str, PageReport], ran: dict[str, dict]) -> list[str]:
+    """A Markdown table with a row for each page that has code."""
+    rows = ["| Page | Last run | Seconds | Peak memory, MB | Numbers checked | Claims | Worst drift |",
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    for name, report in reports.items():
+        if run := ran[name]:
+            rows.append(f"| {{doc}}`{name}` | {run['date']} | {run['seconds']:.0f} | {run.get('peak_mb', 'not told')} "
+                        f"| {report.numbers:,} | {len(report.claims)} | {report.worst:.0%} |")
+    return rows

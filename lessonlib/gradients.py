@@ -1,0 +1,233 @@
+"""Products of Jacobians: how far an error signal travels back through a recurrence, and what bounds it.
+
+Dimensions: H is the width of the state, T the number of steps, n a lag from 0 to T, and `...` stands for any
+leading axes (several networks at once, one matrix each). States are columns, h_t = phi(z_t) with
+z_t = W_h h_{t-1} + x_t and x_t already mapped to width H; the error signal delta_t = dL/dh_t walks back by
+delta_{t-1} = W_h^T (phi'(z_t) * delta_t), `*` entry by entry. Everything is float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+ACTIVATIONS = ("tanh", "linear")
+
+
+def finite(name: str, value: ArrayLike) -> np.ndarray:
+    """A float64 array without NaN or infinity, or a ValueError that names the argument."""
+    array = np.asarray(value, dtype=float)
+    if array.size == 0 or not np.isfinite(array).all():
+        raise ValueError(f"{name} has shape {array.shape}, or holds NaN or infinity; it must be finite and not empty")
+    return array
+
+
+def square(name: str, value: ArrayLike) -> np.ndarray:
+    """A finite float64 array of shape (..., H, H), or a ValueError that names the argument."""
+    array = finite(name, value)
+    if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
+        raise ValueError(f"{name} has shape {array.shape}; it must be (..., H, H)")
+    return array
+
+
+def positive(name: str, value: float, *, or_zero: bool = False) -> float:
+    """A finite number above 0 (or from 0 on), or a ValueError that names the argument."""
+    if not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
+        raise ValueError(f"{name} is {value}; it must be finite and {'0 or above' if or_zero else 'above 0'}")
+    return value
+
+
+def count(name: str, value: int) -> int:
+    """A whole number of at least 1, or a ValueError that names the argument."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
+    return int(value)
+
+
+def powers_table(factors: Sequence[float], lags: Sequence[int]) -> np.ndarray:
+    """Every factor raised to every lag: the gradient of a linear unit, d h_T / d h_{T-n} = w^n.
+
+    Returns
+    -------
+    np.ndarray, shape (len(factors), len(lags))
+    """
+    if min(lags, default=-1) < 0:
+        raise ValueError(f"lags is {list(lags)}; it must hold at least one lag and none below 0")
+    return finite("factors", factors)[:, None] ** np.asarray(lags, float)[None, :]
+
+
+def spectral_radius(matrix: ArrayLike) -> np.ndarray:
+    """Largest modulus of an eigenvalue, rho(W), shape (...) for matrices of shape (..., H, H)."""
+    return np.abs(np.linalg.eigvals(square("matrix", matrix))).max(axis=-1)
+
+
+def largest_singular_value(matrix: ArrayLike) -> np.ndarray:
+    """The most that the matrix stretches any vector, sigma_max(W), shape (...) for matrices (..., H, H)."""
+    return np.linalg.svd(square("matrix", matrix), compute_uv=False)[..., 0]
+
+
+def power_norms(matrix: ArrayLike, exponents: Sequence[int]) -> np.ndarray:
+    """Largest singular value of each power of a matrix (H, H), shape (len(exponents),); see Gelfand's formula."""
+    matrix = square("matrix", matrix)
+    if min(exponents, default=-1) < 0:
+        raise ValueError(f"exponents is {list(exponents)}; it must hold at least one exponent and none below 0")
+    return np.array([largest_singular_value(np.linalg.matrix_power(matrix, n)) for n in exponents])
+
+
+def scaled_orthogonal(size: int, rho: float, rng: np.random.Generator, *, fix_signs: bool = True) -> np.ndarray:
+    """A random orthogonal matrix times `rho`: every singular value and every modulus of an eigenvalue is `rho`.
+
+    Parameters
+    ----------
+    size, rho : int, float
+        Width H, at least 1, and the scale, above 0.
+    rng : np.random.Generator
+        Draws H x H standard normal numbers, and nothing else.
+    fix_signs : bool
+        Multiply each column by the sign that makes the diagonal of R positive. Only then is every rotation
+        equally probable (Mezzadri 2007); without it the Q of the QR decomposition is used as it comes.
+
+    Returns
+    -------
+    np.ndarray, shape (H, H)
+    """
+    size, rho = count("size", size), positive("rho", rho)
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    return rho * q * np.sign(np.diag(r)) if fix_signs else rho * q
+
+
+def run_recurrence(W_h: ArrayLike, inputs: ArrayLike, h_0: ArrayLike | None = None, *,
+                   activation: str = "tanh") -> tuple[np.ndarray, np.ndarray]:
+    """States and slopes of h_t = phi(W_h h_{t-1} + x_t).
+
+    Parameters
+    ----------
+    W_h, inputs : array_like, shapes (..., H, H) and (..., T, H)
+    h_0 : array_like, shape (..., H), optional
+        Start state; zero where it is not given.
+    activation : {"tanh", "linear"}
+
+    Returns
+    -------
+    states, slopes : np.ndarray, shapes (..., T + 1, H) and (..., T, H)
+        `states[..., 0, :]` is h_0; `slopes[..., t - 1, :]` is phi'(z_t).
+    """
+    W_h, inputs = square("W_h", W_h), finite("inputs", inputs)
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation is {activation!r}; it must be one of {', '.join(ACTIVATIONS)}")
+    if inputs.ndim < 2 or inputs.shape[-1] != W_h.shape[-1] or inputs.shape[-2] == 0:
+        raise ValueError(f"inputs has shape {inputs.shape}; it must be (..., T, {W_h.shape[-1]}) with T at least 1")
+    state = np.zeros_like(inputs[..., 0, :]) if h_0 is None else finite("h_0", h_0)
+    if state.shape != inputs[..., 0, :].shape:
+        raise ValueError(f"h_0 has shape {state.shape}; it must be {inputs[..., 0, :].shape}")
+    states, slopes = [state], []
+    for t in range(inputs.shape[-2]):
+        z = (W_h @ state[..., None])[..., 0] + inputs[..., t, :]  # (..., H)
+        state = np.tanh(z) if activation == "tanh" else z
+        states.append(state)
+        slopes.append(1 - state**2 if activation == "tanh" else np.ones_like(z))
+    return np.stack(states, axis=-2), np.stack(slopes, axis=-2)
+
+
+def error_signals(W_h: ArrayLike, slopes: ArrayLike, delta_T: ArrayLike) -> np.ndarray:
+    """The error signal at every state, delta_{t-1} = W_h^T (phi'(z_t) * delta_t), from the last to the first.
+
+    Parameters
+    ----------
+    W_h, slopes, delta_T : array_like, shapes (..., H, H), (..., T, H) and (..., H)
+
+    Returns
+    -------
+    np.ndarray, shape (..., T + 1, H)
+        Entry n of the axis of steps is the signal at lag n; entry 0 is `delta_T`, entry T lands on h_0.
+    """
+    W_h, slopes, delta = square("W_h", W_h), finite("slopes", slopes), finite("delta_T", delta_T)
+    if slopes.ndim < 2 or delta.shape[-1] != W_h.shape[-1] or slopes.shape[-1] != W_h.shape[-1]:
+        raise ValueError(f"slopes has shape {slopes.shape} and delta_T {delta.shape}; they must be "
+                         f"(..., T, {W_h.shape[-1]}) and (..., {W_h.shape[-1]})")
+    signals = [delta]
+    W_h_T = np.swapaxes(W_h, -1, -2)
+    for t in range(slopes.shape[-2] - 1, -1, -1):
+        delta = (W_h_T @ (slopes[..., t, :] * delta)[..., None])[..., 0]
+        signals.append(delta)
+    return np.stack(signals, axis=-2)
+
+
+def jacobian_product(W_h: ArrayLike, slopes: ArrayLike) -> np.ndarray:
+    """The product J_T ... J_1 = d h_T / d h_0 with J_t = diag(phi'(z_t)) W_h, shape (..., H, H)."""
+    W_h, slopes = square("W_h", W_h), finite("slopes", slopes)
+    product = np.broadcast_to(np.eye(W_h.shape[-1]), W_h.shape)
+    for t in range(slopes.shape[-2]):
+        product = (slopes[..., t, :, None] * W_h) @ product
+    return product
+
+
+def gradient_bound(W_h: ArrayLike, lags: Sequence[int], *, gamma: float = 1.0) -> np.ndarray:
+    """The bound (gamma sigma_max)^n on the norm at each lag (Pascanu et al. 2013), shape (..., len(lags))."""
+    stretch = positive("gamma", gamma) * largest_singular_value(W_h)
+    return stretch[..., None] ** np.asarray(lags, float)
+
+
+def gradient_norms_through_tanh(rho: float, sigma_x: float, rngs: Sequence[np.random.Generator], *,
+                                size: int = 32, steps: int = 100) -> np.ndarray:
+    """Norm of a random unit error signal sent back through tanh networks, one network for each generator.
+
+    Each generator draws, in this order: H x H normal numbers for the orthogonal matrix, T x H for the
+    inputs (times `sigma_x`), H for the direction of the error signal. The start state is zero.
+
+    Parameters
+    ----------
+    rho, sigma_x : float
+        Scale of the orthogonal matrix, above 0; standard deviation of the inputs, 0 or above.
+    rngs : sequence of np.random.Generator
+    size, steps : int
+        H and T, at least 1.
+
+    Returns
+    -------
+    np.ndarray, shape (len(rngs), steps + 1)
+        Entry n of a row is the norm at lag n; entry 0 is 1.
+    """
+    sigma_x, steps = positive("sigma_x", sigma_x, or_zero=True), count("steps", steps)
+    if not len(rngs):
+        raise ValueError("rngs is empty; it must hold at least one generator")
+    matrices, inputs, deltas = [], [], []
+    for rng in rngs:
+        matrices.append(scaled_orthogonal(size, rho, rng))
+        inputs.append(sigma_x * rng.standard_normal((steps, size)))
+        direction = rng.standard_normal(size)
+        deltas.append(direction / np.linalg.norm(direction))
+    W_h = np.stack(matrices)
+    _, slopes = run_recurrence(W_h, np.stack(inputs))
+    return np.linalg.norm(error_signals(W_h, slopes, np.stack(deltas)), axis=-1)
+
+
+def one_unit_loss(w: ArrayLike, *, bias: float, target: float, steps: int, h_0: float = 1.0) -> tuple[np.ndarray, ...]:
+    """Loss (h_T - target)^2 / 2 of one unit h_t = tanh(w h_{t-1} + bias), and its derivative in w.
+
+    The derivative runs forwards with the state: dh_t/dw = (1 - h_t^2)(h_{t-1} + w dh_{t-1}/dw).
+
+    Returns
+    -------
+    loss, derivative : np.ndarray, shape of `w`
+    """
+    w, steps = finite("w", w), count("steps", steps)
+    h, dh = np.full_like(w, h_0), np.zeros_like(w)
+    for _ in range(steps):
+        previous, h = h, np.tanh(w * h + bias)
+        dh = (1 - h**2) * (previous + w * dh)
+    return (h - target) ** 2 / 2, (h - target) * dh
+
+
+def clip_by_norm(gradient: ArrayLike, limit: float) -> np.ndarray:
+    """Shorten a gradient to norm `limit` where it is longer, keeping its direction (Pascanu et al. 2013)."""
+    gradient, limit = finite("gradient", gradient), positive("limit", limit)
+    norm = np.linalg.norm(gradient)
+    return gradient * (limit / norm) if norm > limit else gradient.copy()
+
+
+def clip_by_value(gradient: ArrayLike, limit: float) -> np.ndarray:
+    """Cut every component to the interval from -limit to limit; the direction may change."""
+    return np.clip(finite("gradient", gradient), -positive("limit", limit), limit)
