@@ -78,10 +78,12 @@ def format_value(value: Any, spec: str = "") -> str:
         return str(value).replace("-", MINUS)
     if isinstance(value, float) and not spec:
         raise ValueError(f"the value is {value!r}; say with how many digits to write it, such as :.3f")
-    if isinstance(value, bool) and spec:
-        raise ValueError(f"the value is {value}, which takes no format; {spec!r} was given")
+    if isinstance(value, bool):
+        if spec:
+            raise ValueError(f"the value is {value}, which takes no format; {spec!r} was given")
+        return str(value)
     try:
-        text = str(value) if isinstance(value, bool) else format(value, spec)
+        text = format(value, spec)
     except (ValueError, TypeError) as error:
         raise ValueError(f"the format {spec!r} does not suit the value {value!r} ({error})") from error
     return text if isinstance(value, str) else typeset(text)
