@@ -9,7 +9,7 @@ from lessonlib.book import ledger, lint
 from lessonlib.book.execute import Results
 from lessonlib.book.expected import Failure, Record, claims, coverage, differences, load, observed
 from lessonlib.book.pages import Page
-from lessonlib.book.quote import format_value, lookup
+from lessonlib.book.quote import quoted
 
 
 @dataclass
@@ -50,11 +50,11 @@ def undescribed(page: Page, notebook: Any) -> list[Failure]:
 def misquoted(page: Page, measurements: dict[str, Any]) -> list[Failure]:
     """Quotations in prose of what was not measured, or that cannot be formatted so."""
     failures = []
-    for line, target, spec in lint.quotes(page.text):
+    for item in lint.quotes(page.text):
         try:
-            format_value(lookup(measurements, target), spec)
+            quoted(measurements, f"{item.target}:{item.spec}")
         except ValueError as error:
-            failures.append(Failure(page.name, None, f"line {line}: {error}"))
+            failures.append(Failure(page.name, None, f"line {item.line}: {error}"))
     return failures
 
 

@@ -164,9 +164,10 @@ def save(project: Project, page: str, record: Record, profile: str = "default") 
     write_whole(record_path(project, page, profile), text)
 
 
-def explain(page: str, cell: str, drift: Drift) -> Failure:
+def explain(page: str, cell: str, drift: Drift, measurement: str = "") -> Failure:
     """A drift as a failure that says how to look at it and how to accept it."""
-    return Failure(page, cell, f"{drift.explain()}\n  rerun:  python -m lessonlib.book check {page}\n"
+    what = f"measurement {measurement}: " if measurement else ""
+    return Failure(page, cell, f"{what}{drift}\n  rerun:  python -m lessonlib.book check {page}\n"
                    f"  accept: python -m lessonlib.book accept {page}   (after you know why it moved)", drift.size)
 
 
@@ -184,8 +185,8 @@ def differences(page: str, recorded: Record | None, got: Record) -> list[Failure
         if known is None:
             failures.append(Failure(page, item.cell, f"the measurement {name} is not recorded; accept the page"))
         else:
-            failures += [explain(page, item.cell, drift)
-                         for drift in compare_value(known.value, item.value, item.kind, known.band, name=name)]
+            failures += [explain(page, item.cell, drift, name)
+                         for drift in compare_value(known.value, item.value, item.kind, known.band)]
     printing = {name for name, cell in got.cells.items() if cell.text}
     for name in recorded.cells.keys() - printing:
         failures.append(Failure(page, name, "numbers are recorded for this cell, but no cell prints them any more; accept the page"))

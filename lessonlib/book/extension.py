@@ -1,7 +1,7 @@
 """Sphinx extension: pages come with the outputs of their last run, prose quotes what they measured.
 
 Sphinx never executes anything here. Its reader for pages takes the executed notebook from the
-results; the role `measured` and the directives `ledger` and `status` read the same results.
+results, writes the ledger and the status where a page asks for them, and the role `measured` quotes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from typing import Any
 
 import nbformat
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxRole
 
 from lessonlib.book import ledger, status
 from lessonlib.book.execute import Results
 from lessonlib.book.expected import observed
 from lessonlib.book.notebooks import context, readable
 from lessonlib.book.pages import Page, Project
-from lessonlib.book.quote import format_value, lookup
+from lessonlib.book.quote import quoted
 from lessonlib.runtime import PROFILE_VARIABLE
 
 ROOT_VARIABLE = "LESSONLIB_ROOT"  # set by the build, which runs Sphinx in a process of its own
@@ -51,6 +50,8 @@ def measurements() -> dict[str, Any]:
 
 def read_page(text: str) -> nbformat.NotebookNode:
     """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+    for place, write in GENERATED.items():
+        text = text.replace(place, write()) if place in text else text
     notebook = results().notebook(Page("", text))
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -64,9 +65,8 @@ class MeasuredRole(SphinxRole):
     """Quotes a measurement: {measured}`race-gru-curve[19]:.3f`."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        target, _, spec = self.text.partition(":")
         try:
-            shown = format_value(lookup(measurements(), target), spec)
+            shown = quoted(measurements(), self.text)
         except ValueError as error:
             message = self.inliner.reporter.warning(f"measured: {error}", line=self.lineno)
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
@@ -77,40 +77,25 @@ class MeasuredRole(SphinxRole):
         return [node], []
 
 
-class GeneratedDirective(SphinxDirective):
-    """A part of a page that the build writes, in MyST."""
-
-    def text(self) -> str:
-        raise NotImplementedError
-
-    def run(self) -> list[nodes.Node]:
-        container = nodes.container(classes=[self.name])
-        self.state.nested_parse(StringList(self.text().splitlines(), self.env.docname), 0, container)
-        return container.children
-
-
-class LedgerDirective(GeneratedDirective):
+def ledger_text() -> str:
     """The figures of the sources beside what this build measured."""
-
-    def text(self) -> str:
-        project = results().project
-        return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), project.page_names())
+    project = results().project
+    return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), project.page_names())
 
 
-class StatusDirective(GeneratedDirective):
+def status_text() -> str:
     """What this build executed and checked: versions, seconds, memory, numbers, drift, claims."""
+    return status.page(results())
 
-    def text(self) -> str:
-        return status.page(results())
+
+GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 
 
 def page_state(name: str) -> str:
     """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
     page = results().project.pages([name])[0]
-    quoted = re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)
-    values: Any = {target: measurements().get(target) for target in quoted}
-    if "{ledger}" in page.text or "{status}" in page.text:
-        values = [measurements(), status.page(results()), (results().project.expected / "sources.yml").read_text("utf8")]
+    values: Any = [measurements().get(name) for name in re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)]
+    values += [write() for place, write in GENERATED.items() if place in page.text]
     outputs = results().path(page).stat().st_mtime_ns if page.code_cells else 0
     return hashlib.sha256(json.dumps([results().key(page), outputs, values]).encode()).hexdigest()
 
@@ -158,8 +143,6 @@ def write_downloads(app: Sphinx, error: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", MeasuredRole())
-    app.add_directive("ledger", LedgerDirective)
-    app.add_directive("status", StatusDirective)
     app.connect("config-inited", derive_repository, priority=1)
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", add_explorers)
