@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lessonlib.racers import GRURacer
+from lessonlib.racers import GRURacer, build_with_seed
 from lessonlib.tasks import Task
 from lessonlib.training import BATCH_SIZE, CHECK_EVERY, LEARNING_RATE, MAX_NORM, draw_batch, masked_loss
 
@@ -62,10 +62,12 @@ class ReplicaScan(torch.autograd.Function):
             rz, n = gates[t], candidates[t]
             grad = carried + grad_states[t]
             kept = grad * rz[..., hidden:]
-            grad_n = (grad - kept) * (1 - n * n)                                  # before the tanh
+            grad_n = grad - kept
+            grad_n.addcmul_(grad_n, n * n, value=-1)                              # through the tanh: times 1 - n^2
             torch.mul(grad_n, recurrent[t], out=grad_rz[..., :hidden])
             torch.mul(grad, states[t] - n, out=grad_rz[..., hidden:])
-            grad_a[..., :2 * hidden] = grad_rz * rz * (1 - rz)                    # before the sigmoid
+            slope = torch.addcmul(rz, rz, rz, value=-1)                           # of the sigmoid: s (1 - s)
+            torch.mul(grad_rz, slope, out=grad_a[..., :2 * hidden])
             grad_a[..., 2 * hidden:] = grad_n
             grad_table.baddbmm_(onehot[t].transpose(1, 2), grad_a)
             grad_a[..., 2 * hidden:] *= rz[..., :hidden]
@@ -101,6 +103,25 @@ class ReplicaGRU(nn.Module):
         self.readout = stack(lambda r: r.readout.weight.T)                     # (R, H, V)
         self.readout_bias = stack(lambda r: r.readout.bias[None])              # (R, 1, V)
 
+    def racers(self) -> list[GRURacer]:
+        """The replicas as single networks, with copies of their present weights."""
+        _replicas, vocabulary, hidden_size = self.embedding.shape
+        singles = []
+        with torch.no_grad():
+            for i in range(len(self.embedding)):
+                single = build_with_seed(lambda: GRURacer(vocabulary, hidden_size), 0)
+                recurrence = single.recurrence
+                for target, source in ((single.embedding.weight, self.embedding[i]),
+                                       (recurrence.weight_ih_l0, self.weight_ih[i].T),
+                                       (recurrence.weight_hh_l0, self.weight_hh[i].T),
+                                       (recurrence.bias_ih_l0, self.bias_ih[i, 0]),
+                                       (recurrence.bias_hh_l0, self.bias_hh[i, 0]),
+                                       (single.readout.weight, self.readout[i].T),
+                                       (single.readout.bias, self.readout_bias[i, 0])):
+                    target.copy_(source)
+                singles.append(single)
+        return singles
+
     def states(self, ids: Tensor) -> Tensor:
         """States (T, R, B, H) of ids (R, B, T): replica i reads `ids[i]`."""
         replicas = len(self.embedding)
@@ -134,9 +155,11 @@ def clip_each_replica(parameters: Iterable[nn.Parameter], max_norm: float) -> Te
 @torch.no_grad()
 def replica_accuracy(network: ReplicaGRU, held_out: Task) -> list[float]:
     """Share of scored answers that each replica gets right on the same rows."""
-    ids = held_out.inputs.expand(len(network.embedding), -1, -1)
-    right = (network(ids).argmax(-1) == held_out.targets) * held_out.mask
-    return (right.sum((1, 2)) / held_out.mask.sum()).tolist()
+    replicas, right = len(network.embedding), 0
+    for ids, targets, mask in zip(*(part.split(BATCH_SIZE) for part in held_out)):
+        answers = network(ids.expand(replicas, -1, -1)).argmax(-1)
+        right = right + ((answers == targets) * mask).sum((1, 2))
+    return (right / held_out.mask.sum()).tolist()
 
 
 def train_replicas(network: ReplicaGRU, task: Task, held_out: Task, *, updates: int,

@@ -82,32 +82,38 @@ def masked_loss(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def right_answers(network: nn.Module, task: Task, batch_size: int = 512) -> Tensor:
-    """Whether the most probable token is the target, shape (N, T), in evaluation mode.
+def predict(network: nn.Module, ids: Tensor, batch_size: int = 512) -> Tensor:
+    """The most probable next token at each position, shape (N, T), in evaluation mode.
 
-    The network returns to training mode if it was in it; the result does not depend on `batch_size`.
+    The network returns to the mode it was in; the result does not depend on `batch_size`.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; it must be at least 1")
     was_training = network.training
     network.eval()
-    answers = [network(ids).argmax(-1) for ids in task.inputs.split(batch_size)]
+    answers = torch.cat([network(part).argmax(-1) for part in ids.split(batch_size)])
     network.train(was_training)
-    return torch.cat(answers) == task.targets
+    return answers
 
 
 def accuracy(network: nn.Module, task: Task, batch_size: int = 512) -> float:
     """Share of the scored answers that are right, 0 to 1."""
+    right = predict(network, task.inputs, batch_size) == task.targets
+    return right[task.mask.bool()].float().mean().item()
+
+
+def scored_columns(task: Task) -> Tensor:
+    """Indices of the scored columns, for tasks that score the same ones in every row."""
     scored = task.mask.bool()
-    return right_answers(network, task, batch_size)[scored].float().mean().item()
+    if not torch.equal(scored.all(0), scored.any(0)):
+        raise ValueError("mask differs between rows; every row must score the same columns")
+    return scored[0].nonzero().flatten()
 
 
 def accuracy_by_position(network: nn.Module, task: Task) -> list[float]:
-    """Share of right answers at each scored column, for tasks that score the same columns in every row."""
-    columns = task.mask.bool().all(0)
-    if not torch.equal(columns, task.mask.bool().any(0)):
-        raise ValueError("mask differs between rows; every row must score the same columns")
-    return right_answers(network, task)[:, columns].float().mean(0).tolist()
+    """Share of right answers at each scored column, first to last."""
+    right = predict(network, task.inputs) == task.targets
+    return right[:, scored_columns(task)].float().mean(0).tolist()
 
 
 def train_step(network: nn.Module, optimiser: torch.optim.Optimizer, batch: Task, max_norm: float = MAX_NORM) -> float:
