@@ -224,9 +224,7 @@ def failed(entry: Entry, fault: str, remedy: str, measured: Any = None) -> Row:
     return Row(entry, IN_ERROR, measured, (f"{entry.id} (page {entry.page}): {fault}; {remedy} ({FILE})",))
 
 
-def ledger_errors(
-    entries: Iterable[Entry], measurements: Mapping[str, Any], pages: Collection[str]
-) -> list[str]:
+def ledger_errors(entries: Iterable[Entry], measurements: Mapping[str, Any], pages: Collection[str]) -> list[str]:
     """Every error of the ledger, one message each; empty where all is in order."""
     return [message for entry in entries for message in status(entry, measurements, pages).errors]
 

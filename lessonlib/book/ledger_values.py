@@ -51,16 +51,24 @@ def align(measured: Any, *figures: Any) -> list[tuple[Any, ...]]:
     ValueError
         If a figure has another shape; the message names both shapes.
     """
-    items = as_list(measured)
-    parts = [as_list(figure) for figure in figures]
-    for figure, part in zip(figures, parts, strict=True):
-        size = None if part is None else len(part)
-        if figure is not None and size != (None if items is None else len(items)):
+    for figure in figures:
+        if not fits(measured, figure):
             raise ValueError(f"measured is {shape(measured)}, but the figure is {shape(figure)}")
+    items = as_list(measured)
     if items is None:
         return [(measured, *figures)]
-    columns = [[None] * len(items) if part is None else part for part in parts]
+    columns = [as_list(figure) or [None] * len(items) for figure in figures]
     return [row for item in zip(items, *columns, strict=True) for row in align(*item)]
+
+
+def fits(measured: Any, figure: Any) -> bool:
+    """Whether the figure has the shape of the measured value, null standing for any shape."""
+    items, part = as_list(measured), as_list(figure)
+    if figure is None or (items is None and part is None):
+        return True
+    if items is None or part is None or len(items) != len(part):
+        return False
+    return all(fits(item, below) for item, below in zip(items, part, strict=True))
 
 
 def agrees(measured: Any, figure: Any, kind: str, size: float) -> bool:
@@ -87,7 +95,7 @@ def agrees(measured: Any, figure: Any, kind: str, size: float) -> bool:
     if abs(measured - figure) <= rounding(figure) * (1 + 1e-9):
         return True
     if kind == "decades":
-        if measured * figure == 0 or (measured < 0) != (figure < 0):
+        if 0 in (measured, figure) or (measured < 0) != (figure < 0):
             return measured == figure
         return abs(math.log10(abs(measured)) - math.log10(abs(figure))) <= size * (1 + 1e-9)
     return abs(measured - figure) <= (size if kind == "abs" else size * abs(figure)) * (1 + 1e-9)
