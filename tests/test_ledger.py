@@ -293,6 +293,9 @@ def test_load_reads_a_good_entry(tmp_path: Path) -> None:
         (3.1e-16, "abs", 1e-9, "below 1 × 10⁻⁹"),
         (107296, "equal", 0.0, "107,296"),
         (8.2e11, "decades", 0.5, "8.2 × 10¹¹"),
+        (-0.61249, "abs", 0.05, "−0.61"),
+        (-7, None, 0.0, "−7"),
+        (0.0, "abs", 0.01, "0"),
         (True, "equal", 0.0, "yes"),
         (None, None, 0.0, "—"),
         ("a|b*", None, 0.0, r"a\|b\*"),
@@ -318,7 +321,7 @@ def test_table_has_a_section_for_each_page_that_stands_with_notes_and_counts() -
         entry(id="t", reason="A time on one machine.", reported=13.0),
         entry(id="later", page="03-bptt"),
     ]
-    text = table(entries, {"a": 0.521}, [PAGE, "quiz"], {PAGE: "Race"})
+    text = table(entries, {"a": 0.521}, [PAGE, "quiz"], {PAGE: "Race"}, level=2)
     lines = text.splitlines()
     assert lines[0] == "**5 figures** · 1 differs · 2 not reproduced · 1 to come · 1 in error."
     assert "## Race" in lines
@@ -332,3 +335,11 @@ def test_table_has_a_section_for_each_page_that_stands_with_notes_and_counts() -
     assert rows[3].endswith("not reproduced (note 2) |")
     assert r"1. One seed \*only\*." in lines
     assert lines[-1] == "| 03-bptt | 1 |"
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [("lab-08-race", "Lab 8: race"), ("02-recurrent-network", "Recurrent network"), ("quiz", "Quiz")],
+)
+def test_a_page_without_title_is_named_after_its_file(page: str, title: str) -> None:
+    assert f"\n### {title}\n" in table([entry(page=page)], {"a": 0.5}, [page])

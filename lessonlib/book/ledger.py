@@ -243,6 +243,7 @@ def table(
     measurements: Mapping[str, Any],
     pages: Sequence[str],
     titles: Mapping[str, str] | None = None,
+    level: int = 3,
 ) -> str:
     """The ledger as MyST text: counts, then a section for each page that stands, in the order of `pages`.
 
@@ -254,7 +255,9 @@ def table(
     pages : sequence of str
         Names of the pages that stand, in the order of the book.
     titles : mapping, optional
-        Title of each page; its name serves where none is given.
+        Title of each page; one made from its name serves where none is given.
+    level : int
+        Level of the headings.
     """
     rows = [status(entry, measurements, pages) for entry in entries]
     counts = Counter(row.status for row in rows)
@@ -263,13 +266,20 @@ def table(
     for page in pages:
         of_page = [row for row in rows if row.entry.page == page]
         if of_page:
-            title = (titles or {}).get(page, page)
-            blocks += [f"## {title}", f"Measured in {{doc}}`{page}`.", section(of_page)]
+            title = (titles or {}).get(page) or title_of(page)
+            blocks += [f"{'#' * level} {title}", f"Measured in {{doc}}`{page}`.", section(of_page)]
     waiting = Counter(row.entry.page for row in rows if row.status == "to come")
     if waiting:
         lines = [f"| {escaped(page)} | {count} |" for page, count in sorted(waiting.items())]
-        blocks += ["## To come", "| Page | Figures to come |\n| --- | ---: |\n" + "\n".join(lines)]
+        blocks += [f"{'#' * level} To come", "| Page | Figures to come |\n| --- | ---: |\n" + "\n".join(lines)]
     return "\n\n".join(blocks) + "\n"
+
+
+def title_of(page: str) -> str:
+    """A heading from the name of a page: `lab-08-race` gives `Lab 8: race`."""
+    lab, number_of, words = re.fullmatch(r"(lab-)?(?:0*(\d+)-)?(.*)", page).groups()
+    words = words.replace("-", " ")
+    return f"Lab {number_of}: {words}" if lab else words[:1].upper() + words[1:]
 
 
 def section(rows: Sequence[Row]) -> str:

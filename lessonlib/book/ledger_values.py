@@ -123,6 +123,8 @@ def escaped(text: str) -> str:
 
 def number(value: float, digits: int = DIGITS, decimals: int | None = None) -> str:
     """A number for a table: fixed where it is short, a power of ten where it is not."""
+    if value < 0:
+        return "−" + number(-value, digits, decimals)
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if not math.isfinite(value):
@@ -138,6 +140,12 @@ def number(value: float, digits: int = DIGITS, decimals: int | None = None) -> s
     return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
+def seen(size: float) -> int:
+    """Decimals that show a difference of `size`: 0.01 in three, 0.05 in two."""
+    exponent = math.floor(math.log10(size))
+    return min(6, max(0, -exponent + (size < 2 * 10.0**exponent)))
+
+
 def single(value: Any, kind: str | None = None, size: float = 0.0) -> str:
     """One value as a table cell shows it, with enough digits to see the tolerance."""
     if value is None:
@@ -149,7 +157,7 @@ def single(value: Any, kind: str | None = None, size: float = 0.0) -> str:
     if kind == "abs" and size > 0:
         if abs(value) <= size <= 1e-6:
             return f"below {number(float(size), 2)}"
-        return number(value, decimals=min(6, max(0, 1 - math.floor(math.log10(size)))))
+        return number(value, decimals=seen(size)) if value else "0"
     if kind == "rel" and size > 0:
         return number(value, min(DIGITS, max(3, 2 - math.floor(math.log10(size)))))
     return number(value, 3 if kind == "decades" else DIGITS)
