@@ -15,11 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from matplotlib.axes import Axes
-from matplotlib.patches import FancyArrowPatch, Rectangle
 from torch import Tensor
-
-from lessonlib.figures import COLOURS, INK
 
 SEPARATOR = 0  # never part of a body
 
@@ -118,47 +114,54 @@ def induction_task(length: int, rows: int, vocabulary: int, *, generator: torch.
     return next_token_task(torch.cat([body, body], dim=1), first_scored=length)
 
 
-def _token_boxes(axes: Axes, tokens: list[int], first_scored: int, y: float) -> None:
-    """A row of boxes with token ids; the boxes of scored inputs are shaded."""
-    for column, token in enumerate(tokens):
-        scored = column >= first_scored
-        axes.add_patch(Rectangle((column - 0.45, y), 0.9, 0.9, facecolor=COLOURS["grey"] if scored else "none",
-                                 alpha=0.25 if scored else 1.0, edgecolor="none"))
-        axes.add_patch(Rectangle((column - 0.45, y), 0.9, 0.9, facecolor="none", edgecolor=INK, linewidth=0.8))
-        axes.text(column, y + 0.42, str(token), ha="center", va="center", fontsize=9)
+def with_random_answers(task: Task, vocabulary: int, *, generator: torch.Generator) -> Task:
+    """The task with random symbols fed in place of the answers already given; targets and mask are kept.
+
+    In the inputs of a copy row, every scored column but the first (the separator) holds the previous
+    answer. These columns are replaced by uniform draws of the ids 1 to vocabulary - 1.
+    """
+    columns = task.mask[0].nonzero().flatten()[1:]
+    inputs = task.inputs.clone()
+    if len(columns):
+        inputs[:, columns] = draw_bodies(len(columns), len(inputs), vocabulary, generator)
+    return task._replace(inputs=inputs)
 
 
-def draw_copy_row(axes: Axes, body: list[int]) -> None:
-    """Draw a copy row of a short body, and the way from its first token to the first answer.
+def _check_answers(answers: Tensor, body: Tensor) -> None:
+    if answers.ndim != 2 or answers.shape != body.shape or not len(answers):
+        raise ValueError(f"answers and body have shapes {tuple(answers.shape)} and {tuple(body.shape)}; "
+                         "they must be the same (N, L), N at least 1")
 
-    Above the row the recurrent way, one arrow a step through the states; below it the way of
-    attention, one arrow from the token to the position that answers.
+
+def errors_by_offset(answers: Tensor, body: Tensor) -> list[float]:
+    """Where in the body the wrong answers stand, relative to the token that was asked for.
 
     Parameters
     ----------
-    axes : Axes
-        Emptied and without frame afterwards.
-    body : list of int
-        Two to eight token ids.
+    answers, body : Tensor, shape (N, L)
+        Answer k of a row should be token k of its body.
+
+    Returns
+    -------
+    list of float, length 2L - 1
+        For the offsets d = -(L - 1) to L - 1: of the wrong answers k for which token k + d exists,
+        the share equal to it (NaN where there are none). A token that occurs twice counts at both places.
     """
-    if not 2 <= len(body) <= 8:
-        raise ValueError(f"body has {len(body)} tokens; two to eight can be read")
-    length = len(body)
-    tokens = [*body, SEPARATOR, *body[:-1]]
-    _token_boxes(axes, tokens, length, 0.0)
-    arrow = {"arrowstyle": "-|>", "mutation_scale": 9, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
-    for column in range(len(tokens)):
-        on_way = column <= length
-        colour = COLOURS["gru"] if on_way else COLOURS["grey"]
-        axes.add_patch(Rectangle((column - 0.3, 1.75), 0.6, 0.6, facecolor="none", edgecolor=colour, linewidth=1.4))
-        axes.plot([column, column], [0.95, 1.7], color=COLOURS["grey"], linewidth=0.8)
-        if column < len(tokens) - 1:
-            axes.add_patch(FancyArrowPatch((column + 0.3, 2.05), (column + 0.7, 2.05), **arrow,
-                                           color=COLOURS["gru"] if column < length else COLOURS["grey"]))
-    axes.add_patch(FancyArrowPatch((0, -0.08), (length, -0.08), connectionstyle="arc3,rad=0.3", **arrow,
-                                   color=COLOURS["attention"]))
-    axes.text(-0.3, 2.62, f"GRU: {length} steps through one state", color=COLOURS["gru"], va="bottom")
-    axes.text(length / 2, -1.6, "attention: one look back", color=COLOURS["attention"], ha="center", va="top")
-    axes.text(length + 0.55, -0.35, f"answer here: {body[0]}", va="top", fontsize=9)
-    axes.set(xlim=(-0.7, len(tokens) - 0.3), ylim=(-2.3, 3.3))
-    axes.axis("off")
+    _check_answers(answers, body)
+    length, wrong = body.shape[1], answers != body
+    shares = []
+    for offset in range(1 - length, length):
+        asked = slice(max(0, -offset), length - max(0, offset))
+        there = slice(max(0, offset), length + min(0, offset))
+        hits = (answers[:, asked] == body[:, there]) & wrong[:, asked]
+        shares.append((hits.sum() / wrong[:, asked].sum()).item())
+    return shares
+
+
+def share_still_to_come(answers: Tensor, body: Tensor) -> float:
+    """Of the wrong answers before the last, the share that are a token later in the body; NaN without any."""
+    _check_answers(answers, body)
+    later = torch.ones(body.shape[1], body.shape[1], dtype=torch.bool).triu(1)  # (asked, later place)
+    to_come = ((answers[:, :, None] == body[:, None, :]) & later).any(2)
+    wrong = (answers != body)[:, :-1]
+    return (to_come[:, :-1][wrong].sum() / wrong.sum()).item()

@@ -1,6 +1,7 @@
 """Tasks against their definitions, row by row, and against ids recorded elsewhere."""
 
-import matplotlib.pyplot as plt
+import math
+
 import pytest
 import torch
 
@@ -8,10 +9,12 @@ from lessonlib.tasks import (
     SEPARATOR,
     copy_task,
     draw_bodies,
-    draw_copy_row,
+    errors_by_offset,
     induction_task,
     next_token_task,
     reverse_task,
+    share_still_to_come,
+    with_random_answers,
 )
 
 ROW_0 = [7, 19, 19, 22, 13, 17, 11, 29, 10, 1, 24, 16, 9, 16, 20, 4]  # first body of 4096 under seed 11
@@ -94,12 +97,37 @@ def test_bad_sequences(shape, first, message):
         next_token_task(torch.zeros(shape, dtype=torch.long), first)
 
 
-def test_drawing_names_answer_and_steps():
-    fig, axes = plt.subplots()
-    draw_copy_row(axes, [7, 19, 22])
-    texts = [text.get_text() for text in axes.texts]
-    assert texts.count("7") == 2 and texts.count("0") == 1 and any("3 steps" in text for text in texts)
-    plt.close(fig)
-    for body in ([1], list(range(9))):
-        with pytest.raises(ValueError, match=f"body has {len(body)}"):
-            draw_copy_row(axes, body)
+def test_random_answers_change_only_what_is_fed_after_the_separator():
+    task = copy_task(6, 400, 9, generator=seeded())
+    fed = with_random_answers(task, 9, generator=seeded(1))
+    assert torch.equal(fed.inputs[:, :7], task.inputs[:, :7])
+    assert torch.equal(fed.targets, task.targets) and torch.equal(fed.mask, task.mask)
+    agreement = (fed.inputs[:, 7:] == task.inputs[:, 7:]).float().mean().item()
+    assert agreement == pytest.approx(1 / 8, abs=0.04) and (fed.inputs[:, 7:] != SEPARATOR).all()
+    one = copy_task(1, 5, 9, generator=seeded())
+    assert torch.equal(with_random_answers(one, 9, generator=seeded()).inputs, one.inputs)
+
+
+def test_errors_by_brute_force():
+    generator = seeded()
+    body, answers = (torch.randint(1, 5, (30, 6), generator=generator) for _ in range(2))
+    rows, asked = body.tolist(), answers.tolist()
+    for offset, share in zip(range(-5, 6), errors_by_offset(answers, body)):
+        cases = [(a[k], b[k + offset]) for a, b in zip(asked, rows) for k in range(6) if 0 <= k + offset < 6 and a[k] != b[k]]
+        assert share == pytest.approx(sum(x == y for x, y in cases) / len(cases))
+    cases = [a[k] in b[k + 1:] for a, b in zip(asked, rows) for k in range(5) if a[k] != b[k]]
+    assert share_still_to_come(answers, body) == pytest.approx(sum(cases) / len(cases))
+
+
+def test_errors_one_token_ahead():
+    body = torch.arange(1, 7).repeat(3, 1)
+    answers = body.roll(-1, 1)
+    assert errors_by_offset(answers, body)[6] == 1.0 and errors_by_offset(answers, body)[5] == 0.0
+    assert share_still_to_come(answers, body) == 1.0
+    assert math.isnan(share_still_to_come(body, body))
+
+
+def test_errors_need_matching_shapes():
+    for function in (errors_by_offset, share_still_to_come):
+        with pytest.raises(ValueError, match="answers and body have shapes"):
+            function(torch.ones(2, 3), torch.ones(2, 4))
