@@ -29,10 +29,11 @@ import sys
 from pathlib import Path
 from jupyter_book.sphinx import build_sphinx
 root, output, doctrees = map(Path, sys.argv[1:4])
-sys.exit(build_sphinx(
-    str(root / "book"), str(output), external_toc=True, noconfig=True, confdir=None, doctreedir=str(doctrees),
-    path_config=str(root / "_config.yml"), confoverrides={"external_toc_path": str(root / "_toc.yml")},
-    builder="html", warningiserror=True, keep_going=True, nitpicky=True, force_all=True, freshenv=False, quiet=True))
+outcome = build_sphinx(
+    root / "book", output, doctreedir=doctrees, noconfig=True, path_config=root / "_config.yml",
+    confoverrides={"external_toc_path": str(root / "_toc.yml"), "nitpicky": True, "latex_individualpages": False},
+    warningiserror=True, keep_going=True, force_all=True, quiet=True)
+sys.exit(0 if outcome == 0 else 1)
 """
 
 

@@ -74,7 +74,7 @@ class Results:
         for index, cell in enumerate(merged.cells):
             if cell.cell_type == "code":
                 merged.cells[index] = next(outputs)
-        merged.metadata["lessonlib"] = stored.metadata["lessonlib"]
+        merged.metadata |= {name: stored.metadata[name] for name in ("lessonlib", "language_info")}
         return merged
 
     def keep(self, page: Page, outcome: Outcome) -> None:

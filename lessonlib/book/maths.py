@@ -27,6 +27,7 @@ LOG = logging.getLogger(__name__)
 RENDERER = "prerendered"
 COMPONENTS = ["loader", "core", "adaptors/liteDOM", "input/tex-full", "output/svg", "output/svg/fonts/tex"]
 PHONE = 36  # ex; a wider display may have to scroll on a phone, so that the keyboard must reach it
+INNERMOST = re.compile(r"\\begin\{(\w+\*?)\}(?:(?!\\begin).)*?\\end\{\1\}", re.DOTALL)  # environment without another inside
 NOT_OURS = re.compile(r"\\(label|tag|newcommand|def|require)\b")
 GLYPHS = "math-glyphs"  # id of the element of a page that holds the outlines
 
@@ -95,8 +96,6 @@ def compact(markup: str) -> str:
     """Markup without MathJax's notes to itself, which are more than half of it."""
     markup = re.sub(r' (data-[\w-]+|xmlns(:\w+)?|role|focusable)="[^"]*"', "", markup)
     markup = re.sub(r">\s+<", "><", markup.replace("xlink:href", "href"))
-    while (fewer := re.sub(r"<g>((?:(?!</?g\b).)*)</g>", r"\1", markup)) != markup:  # groups that only held notes
-        markup = fewer
     return markup.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
 
@@ -113,10 +112,11 @@ def typeset(tex: str, display: bool) -> dict[str, str]:
 
 
 def displayed(tex: str) -> str:
-    """TeX of a `{math}` block: lines separated by `\\\\` are aligned at `&`, as with Sphinx's own renderers."""
-    bare = tex.strip()
-    return rf"\begin{{aligned}}{bare}\end{{aligned}}" if r"\\" in re.sub(r"\\begin.*\\end\{\w+\*?\}", "", bare,
-                                                                       flags=re.DOTALL) else bare
+    """TeX of a `{math}` block: lines parted by `\\\\` are aligned at `&`, as Sphinx's own renderers do it."""
+    outside = tex
+    while (fewer := INNERMOST.sub("", outside)) != outside:
+        outside = fewer
+    return rf"\begin{{aligned}}{tex.strip()}\end{{aligned}}" if r"\\" in outside else tex.strip()
 
 
 def formula(node: nodes.Element, tex: str, display: bool) -> tuple[str, float]:

@@ -184,11 +184,11 @@ class Number:
 LETTER = r"[^\W\d]"  # of any alphabet, and the underscore
 SIGN = "[-+\u2212]"
 INTEGER = r"(?:(?<![0-9],)[1-9][0-9]{0,2}(?:,[0-9]{3})+(?![0-9]|,[0-9])|[0-9]{1,300}(?![0-9]))"
-MANTISSA = rf"(?:{INTEGER}(?:\.[0-9]{{1,300}}(?![0-9]))?|\.[0-9]{{1,300}}(?![0-9]))"
+MANTISSA = rf"(?:{INTEGER}(?:\.[0-9]{{1,400}}(?![0-9]))?|\.[0-9]{{1,400}}(?![0-9]))"
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺\u2212", "0123456789-+-")
 RAISED = "[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,4}(?![⁰¹²³⁴⁵⁶⁷⁸⁹])"
 SMALL = rf"{SIGN}?[0-9]{{1,4}}(?![0-9])"
-POWER = rf"10(?:{RAISED}|(?:\^|\*\*)(?:{SMALL}|\{{{SMALL}\}}|\({SMALL}\)))"  # 10⁻⁵, 10^-5, 10**(-5), 10^{{-5}}
+POWER = rf"10(?P<raised>{RAISED}|(?:\^|\*\*)(?:{SMALL}|\{{{SMALL}\}}|\({SMALL}\)))"  # 10⁻⁵, 10^-5, 10**(-5), 10^{{-5}}
 
 TOKEN = re.compile(rf"""
     (?P<date> [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?![0-9]) )
@@ -233,8 +233,7 @@ def _number(match: re.Match[str], line: int) -> Number:
         digits, decimals, exponent = ("nan" if match["special"].lower() == "nan" else "inf"), 0, None
     else:
         if match["power"]:
-            digits = match["factor"] or "1"
-            written = re.search(r"10(?:\^|\*\*)?[{(]?([^(){}^*]+)[)}]?$", match["power"])[1]
+            digits, written = match["factor"] or "1", match["raised"].strip("^*{}()")
         else:
             digits, written = match["mantissa"], match["exponent"]
         digits = digits.replace(",", "")

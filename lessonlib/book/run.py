@@ -125,6 +125,7 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
         client.create_kernel_manager()
         if os.name == "posix":
             client.km.transport = "ipc"  # TCP would be readable by others on this machine, and warns of it
+            client.km.ip = str(folder / "kernel")  # for ipc a path; the default is relative to two different folders
         failure = None
         try:
             client.execute(env=kernel_variables(job, folder))
