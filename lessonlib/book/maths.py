@@ -12,7 +12,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -99,13 +99,13 @@ def compact(markup: str) -> str:
     return markup.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
 
-@lru_cache(maxsize=1)
+@cache
 def typesetter() -> Typesetter:
     """The one engine of this process."""
     return Typesetter()
 
 
-@lru_cache(maxsize=None)
+@cache
 def typeset(tex: str, display: bool) -> dict[str, str]:
     """A formula, set once however often the book uses it."""
     return typesetter().typeset(tex, display)
