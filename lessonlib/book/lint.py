@@ -39,10 +39,10 @@ DECIMAL = r"(?:[0-9][0-9,]*)?\.[0-9]+"
 TYPED = re.compile(rf"""
     (?P<percentage> (?<![\w.]) [-+\u2212]? {AMOUNT} [\s-]? \\?{UNIT_OF_PARTS} )
   | (?P<power> (?<![\w.]) (?: {AMOUNT}\s?(?:[×·]|\\?\*)\s? )?
-        10(?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | (?: \^ | (?:\\?\*){{2}} | <sup> | \{{sup\}}` )[{{(]?[-+\u2212]?[0-9]+ )
+        10(?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | (?: \^ | (?:\\?\*){{2}} | <sup> | \{{sup\}}` )(?: \{{[-+\u2212]?[0-9]+\}} | [-+\u2212]?[0-9]+ ) )
       | (?<![\w.]) {AMOUNT}[eE][-+\u2212]?[0-9]+(?!\w) )
   | (?P<factor> (?<!\w)[x×]\s?{DECIMAL}(?![\w.]*[0-9]) | (?<![\w.]) {DECIMAL}[\s-]?(?: × | x\b | times\b | fold\b ) )
-  | (?P<decimal> (?<![\w.]) [-+\u2212]? {DECIMAL} (?! [0-9]*\.[0-9] ) )
+  | (?P<decimal> (?<![\w.]) [-+\u2212]? {DECIMAL} (?! [0-9]*\.[0-9] ) (?: [^\W\d_]{{1,4}}\b )? )
 """, re.VERBOSE)
 WHY = {
     "percentage": "a percentage typed into prose",
@@ -104,7 +104,7 @@ def quotes(text: str) -> list[Quote]:
 
 def _measured_roles(text: str) -> list[tuple[int, int, str]]:
     """Line, column and content of each `measured` role that MyST would see outside maths."""
-    source = _outside_maths(_blocks(text)[0])
+    source = _outside_maths(_blocks(text, block_quotes=True)[0])
     return [(*_place(text, match.start()), text[match.start("body"):match.end("body")])
             for match in SPAN.finditer(source) if match["role"] == "measured"]
 
@@ -116,7 +116,7 @@ def _misquotations(text: str) -> list[Finding]:
             parse(target)
         except ValueError as error:
             findings.append(Finding(line, column, target, str(error)))
-    source = _blocks(text)[0]
+    source = _blocks(text, block_quotes=True)[0]
     without_code = SPAN.sub(lambda span: _filled(span[0]), _outside_maths(source))
     for match in re.finditer(r"\{measured\}", without_code):
         findings.append(Finding(*_place(text, match.start()), match[0], "no quotation follows; write {measured}`name:format`"))
@@ -135,6 +135,8 @@ FENCE = re.compile(r"(?P<indent>\s*)(?P<fence>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name
 OPAQUE = {"code-cell", "code", "code-block", "sourcecode", "literalinclude", "math", "raw", "toctree", "bibliography", "mermaid",
           "include", "eval-rst", "ledger", "status", "epigraph", "pull-quote"}
 PATHS = {"figure", "image", "download", "iframe", "solution"}  # whose argument is no prose
+SILENT = re.compile(r"\s*%|\([\w.:-]+\)=\s*$")  # a comment, a label
+SILENT_OR_QUOTE = re.compile(rf"\s*>|{SILENT.pattern}")
 OPTION = re.compile(r"\s*:(?P<name>[\w-]+):(?:\s+|$)")
 GAP = r"(?!\n[ \t]*\n)"  # what stands in a line of text does not go beyond its paragraph
 SPAN = re.compile(rf"(?<![\\`])(?:\{{(?P<role>[\w:.+-]+)\}})?(?P<ticks>`+)(?!`)(?P<body>(?:{GAP}[\s\S])+?)(?<!`)(?P=ticks)(?!`)")
@@ -185,8 +187,11 @@ def _outside_maths(source: str) -> str:
     return "".join([*pieces, source[end:]])
 
 
-def _blocks(text: str) -> tuple[str, list[tuple[int, str]]]:
-    """The source with whole lines that are not prose blanked, and the fences that nothing closes (line, opening)."""
+def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[int, str]]]:
+    """The source with whole lines that are not prose blanked, and the fences that nothing closes (line, opening).
+
+    Block quotes are blanked too, unless asked for: their words are others', but a measurement may be quoted there.
+    """
     text = re.sub(r"<!--[\s\S]*?-->", lambda match: re.sub(r"[^\n]", " ", match[0]), text)
     lines = text.split("\n")
     kept = _front_matter(lines)
@@ -206,7 +211,7 @@ def _blocks(text: str) -> tuple[str, list[tuple[int, str]]]:
             kept.append(" " * match.start("rest") + match["rest"] if titled else "")
             if directive:
                 kept += _options(lines[len(kept):])
-        elif opaque or re.match(r"\s*>|\s*%|\([\w.:-]+\)=\s*$", line):
+        elif opaque or (SILENT if block_quotes else SILENT_OR_QUOTE).match(line):
             kept.append("")
         else:
             kept.append(line)
