@@ -153,8 +153,9 @@ u &= 1
 
 
 def test_labels_go_and_references_on_the_page_stay_on_it(tmp_path):
-    text = prose(notebook(tmp_path, "(top)=\n# Probe\n\n(one)=\n(uno)=\n## A first part\nSee {ref}`uno`, {ref}`it <one>`.\n"))
-    assert text == "# Probe\n\n## A first part\nSee [A first part](#A-first-part), [it](#A-first-part)."
+    text = prose(notebook(tmp_path, "(top)=\n# Probe\n\n(one)=\n(uno)=\n## A first part\nSee {ref}`uno`, {ref}`it <one>`, {ref}`two`.\n\n"
+                          "(two)=\n## The state $h$\n"))
+    assert text == "# Probe\n\n## A first part\nSee [A first part](#A-first-part), [it](#A-first-part), The state $h$.\n\n## The state $h$"
 
 
 def test_exercises_and_solutions(tmp_path):

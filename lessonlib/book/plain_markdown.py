@@ -224,16 +224,17 @@ class Writer:
         if not here:
             whole = f"{name} on {self.context.titles.get(label.page)}" if label.number and not text else name
             return self.page_link(whole, label.page, line)
-        return f"[{name}](#{anchor(label.title)})" if label.kind == "section" and label.title else name
+        place = anchor(label.title) if label.kind == "section" and label.title else None
+        return f"[{name}](#{place})" if place else name
 
     def unknown(self, line: int, what: str, name: str, known: dict[str, Any]) -> NoReturn:
         near = difflib.get_close_matches(name, known, n=1)
         self.fail(line, f"no {what} {name!r} in the book" + (f"; did you mean {near[0]}?" if near else ""))
 
 
-def anchor(title: str) -> str:
-    """The address of a heading within a notebook, as JupyterLab makes it."""
-    return re.sub(r"[*`]", "", title).replace(" ", "-")
+def anchor(title: str) -> str | None:
+    """The address of a heading within a notebook, as JupyterLab makes it; None where mathematics make it uncertain."""
+    return None if "$" in title else re.sub(r"[*`]", "", title).replace(" ", "-")
 
 
 def count_roles(token: Token) -> int:
