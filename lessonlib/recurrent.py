@@ -72,18 +72,22 @@ class RecurrentNetwork:
 
     @property
     def hidden_size(self) -> int:
+        """Width H."""
         return len(self.W_h)
 
     @property
     def input_size(self) -> int:
+        """Width d_in."""
         return self.W_x.shape[1]
 
     @property
     def output_size(self) -> int:
+        """Width d_out."""
         return len(self.W_y)
 
     @property
     def n_parameters(self) -> int:
+        """Number of weights, all five arrays together."""
         return sum(array.size for array in (self.W_h, self.W_x, self.b, self.W_y, self.c))
 
 
@@ -125,7 +129,8 @@ def rnn_step(network: RecurrentNetwork, state: Array, x: Array) -> Array:
     return np.tanh(z)
 
 
-def rnn_forward(network: RecurrentNetwork, inputs: ArrayLike, initial_state: ArrayLike | None = None) -> Array:
+def rnn_forward(network: RecurrentNetwork, inputs: ArrayLike,
+                initial_state: ArrayLike | None = None) -> Array:
     """All states of a batch of sequences.
 
     Parameters
@@ -146,12 +151,12 @@ def rnn_forward(network: RecurrentNetwork, inputs: ArrayLike, initial_state: Arr
     """
     x = finite_array("inputs", inputs, (None, None, network.input_size))
     batch, length, _ = x.shape
-    H = np.zeros((batch, network.hidden_size))                                # (B, H)
+    H = np.zeros((batch, network.hidden_size))            # (B, H)
     if initial_state is not None:
         H = finite_array("initial_state", initial_state, H.shape)
-    from_inputs = x @ network.W_x.T + network.b                               # (B, T, H), all steps at once
+    from_inputs = x @ network.W_x.T + network.b           # (B, T, H), all steps at once
     states = np.empty_like(from_inputs)
-    for t in range(length):                                                   # step t waits for step t - 1
+    for t in range(length):                               # step t waits for step t - 1
         H = np.tanh(H @ network.W_h.T + from_inputs[:, t])
         states[:, t] = H
     return states
@@ -208,7 +213,7 @@ def cross_entropy(logits: ArrayLike, targets: ArrayLike) -> Array:
     if k.shape != y.shape[:-1] or k.dtype.kind not in "iu" or k.min() < 0 or k.max() >= y.shape[-1]:
         raise ValueError(f"targets has shape {k.shape} and type {k.dtype}; it must be integers of shape "
                          f"{y.shape[:-1]}, from 0 to {y.shape[-1] - 1}")
-    y = y - y.max(axis=-1, keepdims=True)                                     # the largest exponent is 0
+    y = y - y.max(axis=-1, keepdims=True)                 # the largest exponent is 0
     chosen = np.take_along_axis(y, k[..., None], axis=-1)[..., 0]
     return np.log(np.exp(y).sum(axis=-1)) - chosen
 
