@@ -263,7 +263,7 @@ def test_outputs_are_kept_without_what_only_the_build_reads(tmp_path):
     page = book.pages(["probe"])[0]
     given = nbformat.from_dict(page.notebook)
     svg = '<svg class="figure" role="img" viewBox="0 0 330 210" xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>'
-    display = lambda data, **metadata: nbformat.v4.new_output("display_data", data=data, metadata=metadata)  # noqa: E731
+    display = lambda data, **metadata: nbformat.v4.new_output("display_data", data=data, metadata=metadata)
     given.cells[1].outputs = [
         nbformat.v4.new_output("stream", name="stdout", text="42\n"),
         display({"application/vnd.lessonlib.measurement+json": {"name": "probe-value", "value": 42}}),
