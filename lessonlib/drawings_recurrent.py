@@ -78,13 +78,13 @@ def block(ax: Axes, x: float, y: float, width: float, height: float, label: str,
     """A matrix or vector as a rectangle around (x, y): its symbol inside, its shape below."""
     ax.add_patch(Rectangle((x - width / 2, y - height / 2), width, height, linewidth=1.4, edgecolor=colour,
                            facecolor="none"))
-    ax.text(x, y, label, ha="center", va="center", fontsize=9)
-    ax.text(x, y - height / 2 - 0.12, size, ha="center", va="top", fontsize=8)
+    ax.text(x, y, label, ha="center", va="center")
+    ax.text(x, y - height / 2 - 0.12, size, ha="center", va="top", fontsize=9)
 
 
 def product_row(ax: Axes, y: float, title: str, parts: list[tuple[float, float, str, str, bool]]) -> None:
     """Blocks from left to right: (width, height, symbol, shape, weight or not); a symbol alone is a sign."""
-    ax.text(0.05, y + 1.02, title, fontsize=9)
+    ax.text(0.05, y + 1.02, title)
     x = 0.05
     for width, height, label, size, weight in parts:
         if not height:
