@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,7 @@ def markdown_table(writer: Writer, directive: Directive, rows: Sequence[Sequence
     return "\n".join(f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in cells)
 
 
-def included(writer: Writer, directive: Directive, path: str) -> Any:
+def included(writer: Writer, directive: Directive, path: str) -> Path:
     """A file that a page names, relative to the page."""
     found = writer.context.folder / path
     if not found.is_file():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 from markdown_it.renderer import RendererHTML
@@ -66,7 +67,7 @@ class Context:
     bibliography: Bibliography
     titles: dict[str, str] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
-    folder: Any = None  # of the pages' sources, to which the paths in them are relative
+    folder: Path = Path()  # of the pages' sources, to which the paths in them are relative
     complete: bool = True  # False while labels are being collected: then a label may be unknown
 
 

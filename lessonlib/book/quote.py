@@ -50,7 +50,7 @@ def lookup(measurements: Mapping[str, Any], target: str) -> Any:
     value = measurements[name]
     for index in indices:
         if not isinstance(value, (list, tuple)):
-            raise ValueError(f"{target!r} has an index too many: the value there is {value!r}, not a list")
+            raise ValueError(f"{target!r} has an index too many: {value!r} is not a list")  # noqa: TRY004
         if not -len(value) <= index < len(value):
             raise ValueError(f"{target!r} has no element {index}: the list there has {len(value)}")
         value = value[index]
@@ -73,7 +73,7 @@ def format_value(value: Any, spec: str = "") -> str:
         If the value is a list, a float without a format, or the format does not suit the value.
     """
     if isinstance(value, (list, tuple)):
-        raise ValueError(f"the value is a list of {len(value)}; choose an element with [0], [1], ...")
+        raise ValueError(f"the value is a list of {len(value)}; choose an element with [0], [1], ...")  # noqa: TRY004
     if isinstance(value, float) and not math.isfinite(value):
         return str(value).replace("-", MINUS)
     if isinstance(value, float) and not spec:
