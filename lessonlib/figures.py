@@ -103,7 +103,7 @@ def inline_svg(fig: Figure, alt: str) -> str:
     svg = re.sub(r'(?<=id=")|(?<=href="#)|(?<=url\(#)', f"{salt}-", svg)
     width, height = re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups()
     head = (f'<svg class="figure" role="img" aria-label="{html.escape(alt)}" viewBox="0 0 {width} {height}" '
-            'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">')
+            f'style="max-width: 34rem" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">')
     return head + svg[svg.index(">") + 1:]
 
 

@@ -113,6 +113,14 @@ def add_explorers(app: Sphinx, pagename: str, templatename: str, context: dict[s
         app.add_js_file(f"{kind}.js", loading_method="defer")
 
 
+def launch_notebooks(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let launch buttons open the readable notebook that Binder writes beside each page."""
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []) if isinstance(group.get("buttons"), list) else []:
+            if "urlpath=" in str(button.get("url")):
+                button["url"] = button["url"].replace(f"{pagename}.md", f"{pagename}.ipynb")
+
+
 def repository_address(root: Path) -> str | None:
     """The web address of the repository that this checkout came from, so that a fork's buttons open the fork."""
     try:
@@ -146,5 +154,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", derive_repository, priority=1)
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", add_explorers)
+    app.connect("html-page-context", launch_notebooks, priority=900)
     app.connect("build-finished", write_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}
