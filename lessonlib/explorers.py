@@ -35,9 +35,11 @@ def rounded(value: Any, digits: int = 3) -> Any:
     """
     if isinstance(value, dict):
         return {str(key): rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(item, digits) for item in value]
     value = plain(value)
     if isinstance(value, list):
-        return [rounded(item, digits) for item in value]
+        return rounded(value, digits)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"value is {value}; every number of an explorer must be finite")
@@ -70,7 +72,7 @@ def explorer_html(kind: str, data: dict[str, Any], fallback: Figure, alt: str, t
         raise ValueError("title is empty; it names the explorer for screen readers")
     return (f'<div class="explorer" data-explorer="{kind}" role="group" aria-label="{html.escape(title)}">'
             f'<div class="explorer-figure">{inline_svg(fallback, alt)}</div>'
-            f'<div class="explorer-controls" style="min-height:{html.escape(controls)}">'
+            f'<div class="explorer-controls" style="display:flow-root;min-height:{html.escape(controls)}">'
             f"<p>Fixed view: {html.escape(alt)} With JavaScript, the reader chooses what is drawn.</p></div>"
             f'<script type="application/json">{packed(data, digits)}</script></div>')
 

@@ -204,6 +204,29 @@ def gradient_norms_through_tanh(rho: float, sigma_x: float, rngs: Sequence[np.ra
     return np.linalg.norm(error_signals(W_h, slopes, np.stack(deltas)), axis=-1)
 
 
+def mean_field_factor(rho: float, sigma_x: float, *, nodes: int = 101) -> tuple[float, float]:
+    """Variance of the pre-activations and factor per step of the error signal, for a wide tanh network.
+
+    With z normal of variance v, solves v = rho^2 E[tanh(z)^2] + sigma_x^2 and returns v together with
+    chi = rho sqrt(E[(1 - tanh(z)^2)^2]). Exact for random orthogonal matrices as H grows (Chen et al. 2018).
+
+    Parameters
+    ----------
+    rho, sigma_x : float
+        As in `gradient_norms_through_tanh`.
+    nodes : int
+        Points of the Gauss-Hermite rule that computes the expectations.
+    """
+    rho, sigma_x = positive("rho", rho), positive("sigma_x", sigma_x, or_zero=True)
+    points, weights = np.polynomial.hermite_e.hermegauss(count("nodes", nodes))
+    weights = weights / weights.sum()
+    variance = rho**2 + sigma_x**2
+    for _ in range(5000):
+        variance = rho**2 * (weights @ np.tanh(np.sqrt(variance) * points) ** 2) + sigma_x**2
+    slopes = 1 - np.tanh(np.sqrt(variance) * points) ** 2
+    return float(variance), float(rho * np.sqrt(weights @ slopes**2))
+
+
 def one_unit_loss(w: ArrayLike, *, bias: float, target: float, steps: int, h_0: float = 1.0) -> tuple[np.ndarray, ...]:
     """Loss (h_T - target)^2 / 2 of one unit h_t = tanh(w h_{t-1} + bias), and its derivative in w.
 

@@ -117,6 +117,18 @@ def test_without_inputs_the_norm_is_rho_to_the_lag_and_linear_networks_keep_it()
     assert np.allclose(norms, 0.8 ** np.arange(41), rtol=1e-10)
 
 
+def test_mean_field_factor_agrees_with_a_wide_network():
+    variance, factor = G.mean_field_factor(1.5, 1.0)
+    rng = np.random.default_rng(0)
+    W_h = G.scaled_orthogonal(400, 1.5, rng)
+    states, slopes = G.run_recurrence(W_h, rng.standard_normal((60, 400)))
+    z = np.arctanh(np.clip(states[30:], -1 + 1e-15, 1 - 1e-15))
+    assert z.var() == pytest.approx(variance, rel=0.05)
+    norms = np.linalg.norm(G.error_signals(W_h, slopes[30:], rng.standard_normal(400)), axis=1)
+    assert (norms[20] / norms[0]) ** (1 / 20) == pytest.approx(factor, rel=0.03)
+    assert G.mean_field_factor(0.8, 0.0) == pytest.approx((0.0, 0.8), abs=1e-9)
+
+
 def test_loss_of_one_unit_agrees_with_autograd():
     w = torch.tensor([0.3, 1.0, 1.25], dtype=torch.float64, requires_grad=True)
     h = torch.ones(3, dtype=torch.float64)
@@ -226,6 +238,7 @@ SQUARE, STEPS = np.eye(3), np.ones((4, 3))
     (lambda: G.gradient_bound(SQUARE, [1], gamma=0), "gamma"),
     (lambda: G.gradient_norms_through_tanh(1.0, 1.0, []), "rngs"),
     (lambda: G.gradient_norms_through_tanh(1.0, -1.0, [np.random.default_rng(0)]), "sigma_x"),
+    (lambda: G.mean_field_factor(0.0, 1.0), "rho"),
     (lambda: G.one_unit_loss(1.0, bias=0, target=0, steps=0), "steps"),
     (lambda: G.clip_by_norm([1.0], 0), "limit"),
     (lambda: G.clip_by_norm([np.nan], 1), "gradient"),
