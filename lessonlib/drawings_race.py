@@ -49,7 +49,7 @@ def draw_copy_row(axes: Axes, body: list[int]) -> None:
     axes.add_patch(FancyArrowPatch((0, -0.08), (length, -0.08), connectionstyle="arc3,rad=0.3", **arrow,
                                    color=COLOURS["attention"]))
     axes.text(-0.3, 2.62, f"GRU: {length} steps through one state", color=COLOURS["gru"], va="bottom")
-    axes.text(length / 2, -1.6, "attention: one look back", color=COLOURS["attention"], ha="center", va="top")
+    axes.text(length / 2, -1.1, "attention: one look back", color=COLOURS["attention"], ha="center", va="top")
     axes.text(length + 0.55, -0.35, f"answer here: {body[0]}", va="top", fontsize=9)
-    axes.set(xlim=(-0.7, len(tokens) - 0.3), ylim=(-2.3, 3.3))
+    axes.set(xlim=(-0.7, len(tokens) - 0.3), ylim=(-1.8, 3.2))
     axes.axis("off")
