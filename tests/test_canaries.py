@@ -39,7 +39,7 @@ CANARIES: dict[str, tuple[Callable[[SmallBook], None], list[str]]] = {
     "a cell raises": (add_cell("1 / 0"), ["index", "small-more", "ZeroDivisionError", "build index"]),
     "a library constant changes": (change_constant, ["index, cell small-speed", "24.50", "24.60", "accept index"]),
     "a recorded number is wrong": (wrong_record, ["index, cell small-speed", "24.40", "24.50"]),
-    "a measurement that prose quotes is missing": (change("`small-speed:.1f`", "`small-sped:.1f`"), ["line 9", "small-sped", "small-speed"]),
+    "a measurement that prose quotes is missing": (change("`small-speed:.1f`", "`small-sped:.1f`"), ["line 8", "small-sped", "small-speed"]),
     "a cell has no name": (change(":name: small-speed\n", ""), ["index", "has no name"]),
     "a cell hangs": (hang, ["small-more", "limit of 3 s"]),
     "a kernel dies": (add_cell("import os; os._exit(1)"), ["small-more", "killed its kernel"]),
@@ -66,12 +66,12 @@ def test_a_broken_book_fails_with_its_message_and_keeps_the_last_site(book: Smal
         book.forget()
     spoil(book)
     spoiled = {path: path.read_bytes() for path in (book.root / "tests").rglob("*.yml")}
-    for attempt in range(2):  # the second build after a failure fails too
+    for attempt in range(2 if warm else 1):  # the second build after a failure fails too
         run = book.press("build")
         assert run.status == 1, run.output
         for word in words:
             assert word in run.output, (word, run.output)
-        assert "Traceback" not in run.output or "Error" in words[-1] or "raises" in name or "claim" in name, run.output
+        assert "Traceback (most recent call last):\n  File" not in run.output, run.output
     assert book.snapshot() == (before if warm else {})
     assert {path: path.read_bytes() for path in (book.root / "tests").rglob("*.yml")} == spoiled
     assert name == "a recorded number is wrong" or spoiled == recorded

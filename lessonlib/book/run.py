@@ -126,9 +126,10 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
         if os.name == "posix":
             client.km.transport = "ipc"  # TCP would be readable by others on this machine, and warns of it
             client.km.ip = str(folder / "kernel")  # for ipc a path; the default is relative to two different folders
-        failure = None
+        failure, log = None, folder / "kernel.log"
         try:
-            client.execute(env=kernel_variables(job, folder))
+            with log.open("w") as stream:
+                client.execute(env=kernel_variables(job, folder), stdout=stream, stderr=stream)
         except CellExecutionError as error:
             place = ANSI.sub("", error.traceback).replace(f"{folder}{os.sep}", "")
             failure = f"cell {cell_label(current['cell'])} failed:\n{indented(place)}"
@@ -137,7 +138,7 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
                        "faster, or raise execution_timeout under mystnb in the page's front matter")
         except DeadKernelError:
             failure = (f"cell {cell_label(current['cell'])} killed its kernel: the process ended without an "
-                       "exception, as it does when memory runs out or native code crashes")
+                       "exception, as it does when memory runs out or native code crashes\n" + indented(log.read_text()))
     if failure is None:
         faults = [(cell, fault(cell)) for cell in notebook.cells if cell.cell_type == "code"]
         failure = next((f"cell {cell_label(cell)} {text}" for cell, text in faults if text), None)
