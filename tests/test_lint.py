@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lessonlib.book.lint import FILLED, banned_words, lint, prose, quotes
 
-settings.register_profile("book", deadline=None, derandomize=True, database=None, max_examples=100)
+settings.register_profile("book", deadline=None, derandomize=True, database=None, max_examples=60)
 settings.load_profile("book")
 
 
