@@ -308,6 +308,7 @@ def test_single_value(value: Any, kind: str | None, size: float, words: str) -> 
 
 
 def test_lists_are_written_in_rows_and_long_ones_shortened() -> None:
+    assert written([107296, 106144]) == "107296, 106144"
     assert written([[1, 2], [3, None]]) == "1, 2; 3, —"
     assert written({"b": 1, "c_d": [2, 3]}) == r"b: 1; c\_d: 2, 3"
     assert written(list(range(20))) == "0, 1, 2, 3, …, 19 (20 values)"

@@ -163,15 +163,21 @@ def single(value: Any, kind: str | None = None, size: float = 0.0) -> str:
     return number(value, 3 if kind == "decades" else DIGITS)
 
 
+def in_list(value: Any, kind: str | None, size: float) -> str:
+    """One value of a list, without the commas that group its thousands."""
+    shown = single(value, kind, size)
+    return shown if isinstance(value, str) else shown.replace(",", "")
+
+
 def written(value: Any, kind: str | None = None, size: float = 0.0) -> str:
     """A figure as a table cell: rows apart by semicolons, long lists shortened, counted."""
     items, flat = as_list(value), leaves(value)
     if items is None:
         return single(value, kind, size)
     if len(flat) > SHOWN:
-        few = ", ".join(single(leaf, kind, size) for leaf in flat[:4])
-        return f"{few}, …, {single(flat[-1], kind, size)} ({len(flat)} values)"
-    cells = [written(item, kind, size) for item in items]
+        few = ", ".join(in_list(leaf, kind, size) for leaf in flat[:4])
+        return f"{few}, …, {in_list(flat[-1], kind, size)} ({len(flat)} values)"
+    cells = [in_list(item, kind, size) if as_list(item) is None else written(item, kind, size) for item in items]
     if isinstance(value, Mapping):
         cells = [f"{escaped(str(key))}: {cell}" for key, cell in zip(value, cells, strict=True)]
     return ("; " if any(as_list(item) is not None for item in items) else ", ").join(cells)
