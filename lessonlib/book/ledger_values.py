@@ -16,6 +16,7 @@ SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|$#~^])")
 SHOWN = 12  # a longer list is shortened
 DIGITS = 7  # significant digits at most
+MOST_DECIMALS = 6
 
 
 def as_list(value: Any) -> list[Any] | None:
@@ -129,12 +130,13 @@ def number(value: float, digits: int = DIGITS, decimals: int | None = None) -> s
         return f"{value:,}" if abs(value) >= 10_000 else str(value)
     if not math.isfinite(value):
         return str(value)
-    if value == 0 or 1e-4 <= abs(value) < 1e6:
+    if value == 0 or 1e-4 <= value < 1e6:
+        fixed = decimals is not None and decimals < MOST_DECIMALS
         if decimals is None:
-            exponent = math.floor(math.log10(abs(value))) if value else 0
-            decimals = max(0, digits - 1 - exponent)
-            return f"{round(value, decimals):,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:,.0f}"
-        return f"{value:,.{decimals}f}"
+            decimals = max(0, digits - 1 - (math.floor(math.log10(value)) if value else 0))
+        group = "," if value >= 10_000 else ""
+        shown = f"{round(value, decimals):{group}.{decimals}f}"
+        return shown.rstrip("0").rstrip(".") if decimals and not fixed else shown
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
@@ -143,7 +145,7 @@ def number(value: float, digits: int = DIGITS, decimals: int | None = None) -> s
 def seen(size: float) -> int:
     """Decimals that show a difference of `size`: 0.01 in three, 0.05 in two."""
     exponent = math.floor(math.log10(size))
-    return min(6, max(0, -exponent + (size < 2 * 10.0**exponent)))
+    return min(MOST_DECIMALS, max(0, -exponent + (size < 2 * 10.0**exponent)))
 
 
 def single(value: Any, kind: str | None = None, size: float = 0.0) -> str:
