@@ -173,7 +173,7 @@ def train_replicas(network: ReplicaGRU, task: Task, held_out: Task, *, updates: 
     """
     if len(generators) != len(network.embedding):
         raise ValueError(f"generators has {len(generators)} entries; the network has {len(network.embedding)} replicas")
-    optimiser = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, fused=True)  # same rule, fewer passes
     checks = []
     for update in range(1, updates + 1):
         batches = [draw_batch(task, BATCH_SIZE, generator) for generator in generators]
