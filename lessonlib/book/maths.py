@@ -26,7 +26,7 @@ from sphinx.util.math import get_node_equation_number
 LOG = logging.getLogger(__name__)
 RENDERER = "prerendered"
 COMPONENTS = ["loader", "core", "adaptors/liteDOM", "input/tex-full", "output/svg", "output/svg/fonts/tex"]
-PHONE = 36  # ex; a wider display may have to scroll on a phone, so that the keyboard must reach it
+PHONE = 30  # ex; a wider display may have to scroll on a phone, so that the keyboard must reach it
 INNERMOST = re.compile(r"\\begin\{(\w+\*?)\}(?:(?!\\begin).)*?\\end\{\1\}", re.DOTALL)  # environment without another inside
 NOT_OURS = re.compile(r"\\(label|tag|newcommand|def|require)\b")
 GLYPHS = "math-glyphs"  # id of the element of a page that holds the outlines

@@ -30,6 +30,9 @@ EDITS = [
     (r'<div id="pst-primary-sidebar"', '<div id="pst-primary-sidebar" role="complementary" aria-label="Book"'),
 ]
 
+# The same, where only some pages have it.
+RARE_EDITS = [(r' role="doc-biblioentry"', ' role="listitem"')]  # the list around it is a plain list
+
 # Scripts and styles that a page needs only if it holds what the expression finds.
 FOLDED = r'class="(?=[^"]*\badmonition\b)[^"]*(?<![\w-])(?:dropdown|toggle)(?![\w-])'
 NEEDED_FOR = {
@@ -55,6 +58,8 @@ def tidied(page: str) -> str:
         page, found = re.subn(pattern, instead, page)
         if not found:
             raise ExtensionError(f"the theme no longer writes {pattern!r}: see EDITS in {__name__}")
+    for pattern, instead in RARE_EDITS:
+        page = re.sub(pattern, instead, page)
     for name, holds in NEEDED_FOR.items():
         if not re.search(holds, page):
             page = re.sub(rf'\s*<(?:link|script)\b[^>]*/{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
