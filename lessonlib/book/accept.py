@@ -62,7 +62,7 @@ def accept(results: Results, names: Sequence[str], *, workers: int | None = None
     """
     pages = results.project.pages(list(names))
     execute(results, pages, workers=workers)
-    for page in pages:
+    for page in (page for page in pages if page.code_cells):
         new, faults = observed(page, results.notebook(page))
         if faults:
             raise BookError("\n\n".join(map(str, faults)))
