@@ -37,6 +37,8 @@ RARE_EDITS = [(r' role="doc-biblioentry"', ' role="listitem"')]  # the list arou
 FOLDED = r'class="(?=[^"]*\badmonition\b)[^"]*(?<![\w-])(?:dropdown|toggle)(?![\w-])'
 NEEDED_FOR = {
     "design-tabs.js": r'class="[^"]*\bsd-tab-set\b',
+    "exercise.css": r'class="(?:exercise|solution)\b',
+    "proof.css": r'class="proof\b',
     "togglebutton.js": FOLDED,
     "togglebutton.css": FOLDED,
     "copybutton.js": r'class="highlight"',
