@@ -110,7 +110,8 @@ def visit(browser: Any, address: str, **options: Any) -> Iterator[Visit]:
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
     page.on("response", lambda answer: answer.status >= 400 and seen.errors.append(f"{answer.status} {answer.url}"))
     try:
-        page.goto(address, wait_until="load")
+        answer = page.goto(address, wait_until="load")
+        assert answer is None or answer.ok, f"{answer.status} {address}"
         yield seen
     finally:
         context.close()

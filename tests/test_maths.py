@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
-import xml.etree.ElementTree as ElementTree
 from importlib import metadata
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from sphinx.application import Sphinx

@@ -15,8 +15,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import PHONE, Visit, chromium, served, visit
 from bs4 import BeautifulSoup
+from sphinx.errors import ExtensionError
 
 from lessonlib.book.pages import Project
+from lessonlib.book.site_tidy import tidied, used_icons
 
 PAGES = Project(Path(__file__).resolve().parent.parent).page_names()
 EXPLORER_PAGE = "04-vanishing-gradients"
@@ -123,6 +125,11 @@ def test_figures_say_what_they_show(opened: Visit) -> None:
     assert [alt for alt in alts if not 20 <= len(alt) <= 250] == []
 
 
+def test_figures_use_signs_that_every_font_has(opened: Visit) -> None:
+    texts = opened.page.eval_on_selector_all("article svg text", "found => found.map(e => e.textContent)")
+    assert [text for text in texts if re.search("[\ue000-\uf8ff]", text)] == []
+
+
 def test_headings_descend_in_order(opened: Visit) -> None:
     levels = opened.page.eval_on_selector_all("h1, h2, h3, h4, h5, h6", """found => found
         .filter(e => e.offsetParent !== null).map(e => Number(e.tagName[1]))""")
@@ -190,6 +197,20 @@ def test_page_describes_itself(site: Path, name: str) -> None:
     described = page.find("meta", attrs={"name": "description"})
     assert described and 50 <= len(described["content"]) <= 160, described
     assert page.html["lang"] and page.title.string.strip()
+
+
+# ---- what is taken out of the theme
+
+def test_a_changed_theme_is_noticed() -> None:
+    with pytest.raises(ExtensionError, match="no longer writes"):
+        tidied('<html lang="en"><script defer src="_static/scripts/another.js"></script></html>')
+
+
+def test_icons_are_kept_by_name_and_by_code() -> None:
+    css = '.fa-rocket:before{content:"\\f135"}.fa-bolt:before,.fa-zap:before{content:"\\f0e7"}.note{content:"\\f05a"}'
+    kept, code_points = used_icons(css, ['<i class="fas fa-zap"></i>'])
+    assert kept == css.replace('.fa-rocket:before{content:"\\f135"}', "")
+    assert code_points == {0xF0E7, 0xF05A}
 
 
 # ---- the site at work
