@@ -32,7 +32,47 @@ class Mutant:
         return f"{self.file or self.page}: {self.old} -> {self.new}"
 
 
-MUTANTS: list[Mutant] = []  # filled below
+NETWORK, GRADIENTS, RACE, READING = "02-recurrent-network", "04-vanishing-gradients", "lab-08-race", "reading-this-book"
+MUTANTS = [
+    # weights, inputs, seeds, sizes and settings of the chapter on the network
+    Mutant(NETWORK, "W_h=[[0.8, -0.4]", "W_h=[[0.8, -0.5]"),
+    Mutant(NETWORK, "b=[0.1, 0.0]", "b=[0.2, 0.0]"),
+    Mutant(NETWORK, "other[0, 4] += 1.0", "other[0, 5] += 1.0"),
+    Mutant(NETWORK, "(8, 64), (37, 128)]", "(8, 65), (37, 128)]"),
+    Mutant(NETWORK, "parameter_counts(37, 128, 37)", "parameter_counts(37, 128, 36)"),
+    Mutant(NETWORK, "rng=np.random.default_rng(3))", "rng=np.random.default_rng(5))"),
+    Mutant(NETWORK, "T in (10, 40, 80)", "T in (10, 40, 79)"),
+    Mutant(NETWORK, "factor = 2.0 * (1 - latch**2)", "factor = 2.1 * (1 - latch**2)"),
+    Mutant(NETWORK, "(-1.85, -1.98)", "(-1.86, -1.98)"),
+    Mutant(NETWORK, "W_x=[[0.9, -0.9, 0]", "W_x=[[0.8, -0.9, 0]"),
+    Mutant(NETWORK, "seed=12)", "seed=13)"),
+    Mutant(NETWORK, '(0.5, "half")', '(0.51, "half")'),
+    Mutant(NETWORK, "for seed in range(20):", "for seed in range(21):"),
+    Mutant(NETWORK, "rng.normal(0, 0.01, size=(37, 128))", "rng.normal(0, 0.02, size=(37, 128))"),
+    Mutant(NETWORK, "softmax([2.0, 1.0, 0.0]), np.random.default_rng(2)", "softmax([2.0, 1.0, 0.0]), np.random.default_rng(4)"),
+    # the same, of the chapter on gradients
+    Mutant(GRADIENTS, "factors, lags = [0.5, 0.9, 0.99", "factors, lags = [0.5, 0.9, 0.98"),
+    Mutant(GRADIENTS, "W_h = np.array([[0.8, 0.3], [0.3, 0.8]])", "W_h = np.array([[0.8, 0.2], [0.3, 0.8]])"),
+    Mutant(GRADIENTS, "A = np.array([[0.9, 5.0]", "A = np.array([[0.9, 5.1]"),
+    Mutant(GRADIENTS, '"1-weak": (1.0, 0.1)', '"1-weak": (1.0, 0.11)'),
+    Mutant(GRADIENTS, "draws=100):", "draws=50):"),
+    Mutant(GRADIENTS, "start, rate, limit = 1.25, 0.05, 1.0", "start, rate, limit = 1.25, 0.06, 1.0"),
+    Mutant(GRADIENTS, "by_norm = record(\"grad-clip-norm\", clip_by_norm(g, 5))", "by_norm = record(\"grad-clip-norm\", clip_by_norm(g, 6))"),
+    Mutant(GRADIENTS, "gains = [0.5, 0.9, 1.0, 1.2, 1.5]", "gains = [0.5, 0.9, 1.0, 1.3, 1.5]"),
+    # the library under both
+    Mutant(NETWORK, "bound = 1 / np.sqrt(hidden_size)", "bound = 1.1 / np.sqrt(hidden_size)", "lessonlib/recurrent.py"),
+    Mutant(GRADIENTS, "rho * np.sqrt(weights @ slopes**2)", "rho * np.sqrt(weights @ slopes**2.1)", "lessonlib/gradients.py"),
+    # the front matter
+    Mutant("index", 'record("index-positions", 256)', 'record("index-positions", 255)'),
+    Mutant(READING, "hidden_size=16)", "hidden_size=17)"),
+    Mutant(READING, "np.tanh(0.9 * h + 0.5)", "np.tanh(0.9 * h + 0.51)"),
+    Mutant(READING, "lr=0.03", "lr=0.05"),
+    # the race: its data, its sizes, its training
+    Mutant(RACE, "task = copy_task(16, 4096, 32, generator=seeded(11))", "task = copy_task(16, 4096, 32, generator=seeded(12))"),
+    Mutant(RACE, "build_with_seed(GRURacer, 11)", "build_with_seed(GRURacer, 12)"),
+    Mutant(RACE, "LEARNING_RATE = 3e-3", "LEARNING_RATE = 2e-3", "lessonlib/training.py"),
+    Mutant(RACE, "MAX_NORM = 1.0", "MAX_NORM = 0.5", "lessonlib/training.py"),
+]
 
 
 class Caught(Exception):
