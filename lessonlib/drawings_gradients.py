@@ -39,7 +39,7 @@ def draw_chain(axes: Axes, shrink: float = 0.6) -> None:
     jacobians = [r"$\mathbf{J}_{t+1}^\top$", r"$\mathbf{J}_{t+2}^\top$", r"$\mathbf{J}_{T-1}^\top$", r"$\mathbf{J}_{T}^\top$"]
     for i, name in enumerate(jacobians):
         axes.text(i + 0.5, -0.47, name, ha="center", va="center", fontsize=10, color=COLOURS["rnn"])
-    axes.text(4, 0.66, r"loss $\mathcal{L}$", ha="center", va="center", fontsize=11)
+    axes.text(4, 0.66, "loss", ha="center", va="center", fontsize=11)
     arrow(axes, (4, 0.24), (4, 0.54))
     axes.text(0, 0.42, "cause", ha="center", va="center", fontsize=10)
     axes.text(2, 0.34, "state, forwards", ha="center", va="center", fontsize=10)
@@ -70,6 +70,8 @@ def draw_cliff(axes: Axes, loss: Callable[[np.ndarray], np.ndarray], start: floa
                span: tuple[float, float]) -> None:
     """A loss curve with one point on its wall and the steps that gradient descent takes from there.
 
+    A step that leaves the range is drawn as an arrow to its edge.
+
     Parameters
     ----------
     loss : callable
@@ -85,9 +87,13 @@ def draw_cliff(axes: Axes, loss: Callable[[np.ndarray], np.ndarray], start: floa
     axes.plot(grid, loss(grid), color=INK, linewidth=1.4)
     at = float(loss(np.array([start]))[0])
     for label, (end, colour) in ends.items():
-        landed = float(loss(np.array([end]))[0])
-        axes.plot([end, end], [at, landed], color=colour, linewidth=1, linestyle=":")
-        arrow(axes, (start, at), (end, at), colour=colour, width=1.8)
-        axes.plot([end], [landed], "o", color=colour, markersize=6)
-        axes.annotate(label, (end, at), xytext=(0, 6), textcoords="offset points", color=colour, ha="center", fontsize=10)
+        inside = span[0] <= end <= span[1]
+        edge = min(max(end, span[0]), span[1])
+        arrow(axes, (start, at), (edge, at), colour=colour, width=1.8)
+        axes.annotate(label, (edge, at), xytext=(0 if inside else 3, 7), textcoords="offset points", color=colour,
+                      ha="center" if inside else "left", fontsize=10)
+        if inside:
+            landed = float(loss(np.array([end]))[0])
+            axes.plot([end, end], [at, landed], color=colour, linewidth=1, linestyle=":")
+            axes.plot([end], [landed], "o", color=colour, markersize=6)
     axes.plot([start], [at], "o", color=INK, markersize=6)

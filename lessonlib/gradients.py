@@ -132,7 +132,7 @@ def run_recurrence(W_h: ArrayLike, inputs: ArrayLike, h_0: ArrayLike | None = No
 
 
 def error_signals(W_h: ArrayLike, slopes: ArrayLike, delta_T: ArrayLike) -> np.ndarray:
-    """The error signal at every state, delta_{t-1} = W_h^T (phi'(z_t) * delta_t), from the last to the first.
+    """The error signal at every state, from the last to the first.
 
     Parameters
     ----------
@@ -141,16 +141,17 @@ def error_signals(W_h: ArrayLike, slopes: ArrayLike, delta_T: ArrayLike) -> np.n
     Returns
     -------
     np.ndarray, shape (..., T + 1, H)
-        Entry n of the axis of steps is the signal at lag n; entry 0 is `delta_T`, entry T lands on h_0.
+        Entry n of the axis of steps is the signal at lag n; entry T lands on h_0.
     """
-    W_h, slopes, delta = square("W_h", W_h), finite("slopes", slopes), finite("delta_T", delta_T)
-    if slopes.ndim < 2 or delta.shape[-1] != W_h.shape[-1] or slopes.shape[-1] != W_h.shape[-1]:
-        raise ValueError(f"slopes has shape {slopes.shape} and delta_T {delta.shape}; they must be "
-                         f"(..., T, {W_h.shape[-1]}) and (..., {W_h.shape[-1]})")
+    W_h, slopes = square("W_h", W_h), finite("slopes", slopes)
+    delta, width = finite("delta_T", delta_T), W_h.shape[-1]
+    if slopes.ndim < 2 or slopes.shape[-1] != width or delta.shape[-1] != width:
+        raise ValueError(f"slopes has shape {slopes.shape} and delta_T {delta.shape}; "
+                         f"they must be (..., T, {width}) and (..., {width})")
     signals = [delta]
     W_h_T = np.swapaxes(W_h, -1, -2)
     for t in range(slopes.shape[-2] - 1, -1, -1):
-        delta = (W_h_T @ (slopes[..., t, :] * delta)[..., None])[..., 0]
+        delta = (W_h_T @ (slopes[..., t, :] * delta)[..., None])[..., 0]  # W_h^T (phi' * delta)
         signals.append(delta)
     return np.stack(signals, axis=-2)
 

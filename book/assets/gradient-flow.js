@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const SVG = "http://www.w3.org/2000/svg";
-  const MARGIN = { left: 42, right: 10, top: 24, bottom: 36 };
+  const MARGIN = { left: 56, right: 10, top: 24, bottom: 36 };
 
   function node(name, attributes, parent, text) {
     const isSvg = parent && parent.namespaceURI === SVG && name !== "p" || name === "svg";
@@ -34,14 +34,14 @@
   function addStyle() {
     if (document.getElementById("gradient-flow-style")) return;
     node("style", { id: "gradient-flow-style" }, document.head, `
-      [data-explorer="gradient-flow"] .gf-grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; margin: .4rem 0; }
+      [data-explorer="gradient-flow"] .gf-grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; margin: .4rem 0; text-align: left; }
       [data-explorer="gradient-flow"] .gf-grid > div { min-width: 0; }
       [data-explorer="gradient-flow"] label { display: block; font-weight: 600; font-size: .9rem; }
       [data-explorer="gradient-flow"] select { width: 100%; min-height: 1.9rem; font: inherit; font-size: .9rem; border: 1px solid currentColor;
         border-radius: .25rem; color: var(--pst-color-text-base, CanvasText); background: var(--pst-color-background, Canvas); }
       [data-explorer="gradient-flow"] input { width: 100%; height: 1.9rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
       [data-explorer="gradient-flow"] output { font-variant-numeric: tabular-nums; }
-      [data-explorer="gradient-flow"] .gf-reading { margin: .5rem 0 0; }`);
+      [data-explorer="gradient-flow"] .gf-reading { margin: .5rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; }`);
   }
 
   function enhance(root, index) {
@@ -63,6 +63,7 @@
     node("rect", { x: MARGIN.left, y: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom }, clip);
     drawAxes(svg);
     const plot = node("g", { "clip-path": `url(#${id("clip")})`, fill: "none" }, svg);
+    const point = node("circle", { r: 3.5 }, svg);
     const key = node("g", {}, svg);
     still.replaceWith(svg);
 
@@ -93,7 +94,7 @@
     function slider(name, text, max, value) {
       const box = node("div", {}, grid);
       const label = node("label", { for: id(name) }, box);
-      node("span", { id: id(name + "-name") }, label, text + " ");
+      node("span", { id: id(name + "-name") }, label, text + ": ");
       node("output", { for: id(name), id: id(name + "-value"), "aria-live": "off" }, label);
       const input = node("input", { type: "range", id: id(name), min: 0, max, step: 1 }, box);
       input.value = value;
@@ -116,7 +117,7 @@
 
     function drawKey(colour) {
       key.textContent = "";
-      const entries = [[MARGIN.left, "median"], [MARGIN.left + 62, `range of ${data.networks}`], [MARGIN.left + 150, "prediction"]];
+      const entries = [[MARGIN.left, "median"], [MARGIN.left + 64, `range of ${data.networks}`], [MARGIN.left + 154, "prediction"]];
       for (const [left, text] of entries) node("text", { x: left + 21, y: 12 }, key, text);
       node("path", { d: `M${entries[0][0]} 9h17`, stroke: colour, "stroke-width": 2.4 }, key);
       node("rect", { x: entries[1][0], y: 4, width: 17, height: 9, fill: colour, "fill-opacity": 0.25 }, key);
@@ -135,10 +136,13 @@
       node("path", { d: path(data.lags.map((step) => step * m.rates[s])), stroke: "currentColor", "stroke-width": 1.2, "stroke-dasharray": "4 3" }, plot);
       node("path", { d: path(median), stroke: colour, "stroke-width": 2.4 }, plot);
       node("path", { d: `M${x(n)} ${MARGIN.top}V${height - MARGIN.bottom}`, stroke: "currentColor", "stroke-width": 0.8, "stroke-dasharray": "1.5 2.5" }, plot);
-      node("circle", { cx: x(n), cy: y(median[at]), r: 3.5, fill: colour }, plot);
+      point.setAttribute("cx", x(n));
+      point.setAttribute("cy", y(median[at]));
+      point.setAttribute("fill", colour);
+      point.setAttribute("visibility", median[at] < data.low || median[at] > data.high ? "hidden" : "visible");
       drawKey(colour);
 
-      document.getElementById(id("setting-name")).textContent = m.setting + " ";
+      document.getElementById(id("setting-name")).textContent = m.setting + ": ";
       document.getElementById(id("setting-value")).textContent = m.settings[s];
       document.getElementById(id("lag-value")).textContent = n;
       setting.setAttribute("aria-valuetext", `${m.setting} ${m.settings[s]}`);
