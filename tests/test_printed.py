@@ -56,6 +56,7 @@ def test_html_is_taken_before_plain_text_and_markdown_before_the_object():
 
 def test_a_figure_is_its_description():
     assert printed_text(cell(shown(text_html="<svg><text>9.9</text></svg>", text_plain="[figure: loss 0.5]"))) == "[figure: loss 0.5]"
+    assert printed_text(cell(shown(text_html="<p>3</p><SVG></SVG>", text_plain="[figure]"))) == "[figure]"
     assert printed_text(cell(shown(text_html="<p>at 3</p><SVG><text>9.9</text></SVG>"))) == "at 3"
 
 
