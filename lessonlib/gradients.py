@@ -223,7 +223,10 @@ def mean_field_factor(rho: float, sigma_x: float, *, nodes: int = 101) -> tuple[
     weights = weights / weights.sum()
     variance = rho**2 + sigma_x**2
     for _ in range(5000):
+        previous = variance
         variance = rho**2 * (weights @ np.tanh(np.sqrt(variance) * points) ** 2) + sigma_x**2
+        if abs(variance - previous) < 1e-15:
+            break
     slopes = 1 - np.tanh(np.sqrt(variance) * points) ** 2
     return float(variance), float(rho * np.sqrt(weights @ slopes**2))
 
