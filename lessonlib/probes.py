@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.gated import set_forget_bias
 from lessonlib.gradients import count, gradient_norms_through_tanh, positive
 
 MIXERS = ("rnn", "lstm", "gru", "attention")
@@ -147,15 +148,13 @@ def _tanh_states(x: Tensor, gain: float | None, seed: int) -> tuple[list[Tensor]
 
 
 def _cell_states(x: Tensor, forget_bias: float | None, seed: int) -> tuple[list[Tensor], Tensor, list[Tensor]]:
-    """Cell states of an LSTM and its last output; its forget bias sits in one of PyTorch's two biases."""
+    """Cell states of an LSTM and its last output; with its forget bias set or left as drawn."""
     width = LAST_STATE_SIZE
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         cell = nn.LSTMCell(x.shape[-1], width)
     if forget_bias is not None:
-        with torch.no_grad():
-            cell.bias_ih[width:2 * width] = forget_bias
-            cell.bias_hh[width:2 * width] = 0.0
+        set_forget_bias(cell, forget_bias)
     cell = cell.to(x.dtype)
     h = c = x.new_zeros(x.shape[1], width)
     states = []
