@@ -134,7 +134,7 @@ def forward(weights: Weights, inputs: ArrayLike, initial_state: ArrayLike | None
     else:
         np.add(x @ weights.W_x.T, weights.b, out=states[1:])
     from_state = np.empty_like(states[0])
-    for h, z in zip(states, states[1:]):                     # z holds W_x x_t + b and becomes h_t
+    for h, z in zip(states[:-1], states[1:], strict=True):                     # z holds W_x x_t + b and becomes h_t
         np.matmul(h, W_h_T, out=from_state)
         z += from_state
         np.tanh(z, out=z)

@@ -74,7 +74,7 @@ def check_gradients(loss: Callable[[], float], arrays: dict[str, Array], gradien
                              f"shape of its gradient, {gradients[name].shape}")
         positions = chosen_entries(gradients[name], entries, rng)
         pairs = [(gradients[name].flat[i], central_difference(loss, array, i, eps)) for i in positions]
-        report.append(Checked(name, len(pairs), sum(max(abs(a), abs(n)) > SMALLEST for a, n in pairs),
+        report.append(Checked(name, len(pairs), int(sum(max(abs(a), abs(n)) > SMALLEST for a, n in pairs)),
                               max(relative_error(a, n) for a, n in pairs)))
     return report
 

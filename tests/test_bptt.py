@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from lessonlib import bptt as P
 from lessonlib import bptt_checks as K
+from lessonlib.drawings_bptt import draw_truncation, draw_two_paths, walk_back
+from lessonlib.figures import inline_svg
 from lessonlib.recurrent import RecurrentNetwork, cross_entropy, initial_network, one_hot, readout, rnn_forward, to_torch
+from lessonlib.truncation import Adam, first_symbol_batch, last_step_gradients, train_first_symbol
 
 torch.set_num_threads(1)
 
@@ -318,3 +321,74 @@ def test_other_bad_arguments_are_named():
         check(weights, ids, targets, state, eps=0)
     with pytest.raises(ValueError, match="names"):
         K.check_gradients(lambda: 0.0, {"a": state}, {"b": state}, rng=np.random.default_rng(0))
+
+
+# The interactive walk and the task of the first symbol ------------------------------------------------------------
+
+@pytest.mark.parametrize("cut", [None, 1, 2, 3])
+def test_the_walk_that_the_figure_shows_is_the_backward_pass(cut):
+    weights, ids, _, _ = problem(1, 4)
+    x, dy = one_hot(ids[0], 5), np.random.default_rng(5).normal(size=(4, 5))
+    walk = walk_back(weights, x, dy, cut)
+    pieces = [slice(0, 4)] if cut is None else [slice(0, cut), slice(cut, 4)]
+    total, state = np.zeros((6, 6)), np.zeros((1, 6))
+    for piece in pieces:
+        tape = P.forward(weights, x[None, piece], state)
+        gradients = P.backward(weights, tape, dy[piece, None])
+        assert np.allclose(walk["g"][piece], gradients.g[:, 0], atol=1e-14)
+        total, state = total + gradients.weights.W_h, tape.states[-1]
+    assert np.allclose(walk["terms"].sum(axis=0), total, atol=1e-14)
+    assert np.allclose(walk["from_output"] + walk["from_later"], walk["delta"], atol=1e-15)
+    assert np.allclose(walk["delta_0"], weights.W_h.T @ walk["g"][0], atol=1e-15)
+
+
+def test_drawings_are_made_and_bad_walks_are_named():
+    weights, ids, _, _ = problem(1, 4)
+    walk = walk_back(weights, one_hot(ids[0], 5), np.ones((4, 5)))
+    for figure in (draw_two_paths(), draw_truncation(), draw_truncation(4, 2)):
+        assert "<svg" in inline_svg(figure, "a drawing of the backward pass")
+    assert len(walk["h"]) == 4
+    with pytest.raises(ValueError, match="cut is 4"):
+        walk_back(weights, one_hot(ids[0], 5), np.ones((4, 5)), 4)
+    with pytest.raises(ValueError, match="chunk 6"):
+        draw_truncation(6, 6)
+
+
+@pytest.mark.parametrize("chunk", [20, 7, 5, 1])
+def test_the_loss_at_the_last_step_equals_autograd_behind_the_cut(chunk):
+    weights = P.Weights(initial_network(4, 6, 2, np.random.default_rng(0)))
+    ids, answers = first_symbol_batch(np.random.default_rng(1), 8, 20)
+    result = last_step_gradients(weights, ids, answers, chunk)
+    rnn, head = to_torch(weights.network())
+    x, start = torch.as_tensor(one_hot(ids, 4)), (19 // chunk) * chunk
+    state = rnn(x[:, :start])[1].detach() if start else None
+    loss = torch.nn.functional.cross_entropy(head(rnn(x[:, start:], state)[0][:, -1]), torch.as_tensor(answers))
+    wanted = torch.autograd.grad(loss, [rnn.weight_hh_l0, rnn.weight_ih_l0, rnn.bias_ih_l0, head.weight, head.bias])
+    assert max(np.abs(getattr(result.gradients, n) - g.numpy()).max() for n, g in zip(P.NAMES, wanted)) < 1e-12
+    assert result.loss == pytest.approx(loss.item(), abs=1e-12)
+    assert (result.gradients.W_x[:, :2] == 0).all() == (start > 0)
+
+
+def test_adam_equals_pytorch_and_clips_before_it_steps():
+    """Clipping after the update, or of each array by itself, would change nothing or the direction."""
+    weights = P.Weights(initial_network(4, 6, 2, np.random.default_rng(0)))
+    parameter = torch.nn.Parameter(torch.tensor(weights.flat.copy()))
+    ours, theirs = Adam(weights), torch.optim.Adam([parameter], lr=1e-2)
+    for seed, scale in ((0, 1e-3), (1, 10), (2, 1)):
+        gradient = scale * np.random.default_rng(seed).normal(size=weights.flat.shape)
+        norm = ours.update(gradient)
+        parameter.grad = torch.tensor(gradient * min(1, 1 / np.linalg.norm(gradient)))
+        theirs.step()
+        assert norm == pytest.approx(np.linalg.norm(gradient))
+        assert np.allclose(weights.flat, parameter.detach().numpy(), atol=1e-12)
+
+
+def test_a_short_task_is_learned_and_bad_tasks_are_named():
+    run = train_first_symbol(0, 3, 3, 100)
+    assert run.solved and run.trace_after > run.trace_before
+    ids, answers = first_symbol_batch(np.random.default_rng(0), 50, 6)
+    assert (ids[:, 0] == answers).all() and (ids[:, 1:] >= 2).all()
+    with pytest.raises(ValueError, match="length 1"):
+        first_symbol_batch(np.random.default_rng(0), 2, 1)
+    with pytest.raises(ValueError, match="chunk is 0"):
+        last_step_gradients(P.Weights(initial_network(4, 6, 2, np.random.default_rng(0))), ids, answers, 0)
