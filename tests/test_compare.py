@@ -465,7 +465,8 @@ def test_a_list_that_changes_its_shape_is_caught(value, more):
 @pytest.mark.parametrize(("recorded", "got", "kind", "band", "passes"), [
     (3, 3, "printed", None, True), (3, 4, "printed", None, False), (3, 4, "magnitude", None, False), (3, 5, "trained", 2, True),
     (3, 6, "trained", 2, False), (3, 4, "trained", None, False), (3, 3.0, "printed", None, False), (True, 1, "printed", None, False),
-    (True, True, "exact", None, True), (True, False, "timing", None, False), ("a", "b", "printed", None, False), ("a", "b", "sampled", None, True),
+    (True, True, "exact", None, True), (True, False, "timing", None, False), ("a", "b", "printed", None, False), ("a", "b", "trained", 0.0, False),
+    ("a", "b", "sampled", None, True),
     (10**20, 10**20 + 1, "exact", None, False), (3, 4, "sampled", None, False), (9.9996, 10.0006, "printed", None, True),
     (9.9996, 10.0007, "printed", None, False), (0.0, 1e-9, "printed", None, True), (0.0, 1.1e-9, "printed", None, False), (0.0, 0.05, "trained", 0.05, True),
     (0.0, 1e-300, "magnitude", None, False), (1e-300, 0.0, "magnitude", None, False), (0.0, -0.0, "magnitude", None, True),
