@@ -52,19 +52,19 @@ def draw_shape(ax: Axes, title: str, inputs: list[int], outputs: list[int], step
     x = [0.6 + gap * step for step in range(steps)]
     for step in range(1, steps + 1):
         here = x[step - 1]
-        box(ax, here, STATE, INK)
+        box(ax, here, STATE, COLOURS["rnn"])
         if step < steps:
             arrow(ax, (here + half, STATE), (here + gap - half, STATE))
         if step in inputs:
             box(ax, here, INPUT, COLOURS["grey"])
             arrow(ax, (here, INPUT + half), (here, STATE - half))
         if step in outputs:
-            box(ax, here, OUTPUT, COLOURS["attention"], filled=True)
+            box(ax, here, OUTPUT, INK, filled=True)
             arrow(ax, (here, STATE + half), (here, OUTPUT - half))
         if feeds_back and step in outputs and step < steps:
             ax.add_patch(FancyArrowPatch((here + half, OUTPUT), (here + gap - 0.12, STATE + half + 0.02),
                                          arrowstyle="-|>", mutation_scale=9, linewidth=1.2, linestyle="--",
-                                         color=COLOURS["attention"], shrinkA=0, shrinkB=0,
+                                         color=INK, shrinkA=0, shrinkB=0,
                                          connectionstyle="arc3,rad=-0.25"))
 
 

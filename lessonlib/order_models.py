@@ -25,17 +25,18 @@ class CountClassifier(nn.Module):
     Parameters
     ----------
     hidden_size : int, optional
-        Width of a hidden layer of rectified units; without it the logit is linear in the counts.
+        Width of a hidden layer of rectified units; without it the model is linear.
     """
 
     def __init__(self, hidden_size: int | None = None) -> None:
         super().__init__()
         if hidden_size is not None and hidden_size < 1:
-            raise ValueError(f"hidden_size is {hidden_size}; it must be at least 1, or None for a linear model")
+            raise ValueError(f"hidden_size is {hidden_size}; it must be at least 1, or None")
+        words = len(VOCABULARY)
         if hidden_size is None:
-            self.layers = nn.Linear(len(VOCABULARY), 1)
+            self.layers = nn.Linear(words, 1)
         else:
-            self.layers = nn.Sequential(nn.Linear(len(VOCABULARY), hidden_size), nn.ReLU(),
+            self.layers = nn.Sequential(nn.Linear(words, hidden_size), nn.ReLU(),
                                         nn.Linear(hidden_size, 1))
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -80,8 +81,8 @@ class SequenceClassifier(nn.Module):
     def logits_by_step(self, ids: Tensor) -> Tensor:
         """What the network would answer after each word: logits (B, T) of ids (B, T)."""
         if ids.ndim != 2 or ids.shape[1] < 1:
-            raise ValueError(f"ids has shape {tuple(ids.shape)}; it must be (B, T) with T at least 1")
-        states, _last = self.recurrence(self.embedding(ids))                     # (B, T, H)
+            raise ValueError(f"ids has shape {tuple(ids.shape)}; it must be (B, T), T at least 1")
+        states, _last = self.recurrence(self.embedding(ids))            # (B, T, H)
         return self.readout(states).squeeze(-1)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -157,7 +158,8 @@ def train_classifier(model: nn.Module, ids: Tensor, verdicts: Tensor, *, epochs:
     if epochs < 1:
         raise ValueError(f"epochs is {epochs}; it must be at least 1")
     if len(ids) != len(verdicts) or not len(ids):
-        raise ValueError(f"ids and verdicts have {len(ids)} and {len(verdicts)} rows; they must have as many, at least 1")
+        raise ValueError(f"ids and verdicts have {len(ids)} and {len(verdicts)} rows; "
+                         "they must have as many, and at least 1")
     optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     model.train()
     for _epoch in range(epochs):

@@ -67,14 +67,14 @@ def _compose(parts: Sequence[str], judgements: Sequence[str], modifier: str, pla
     """The words of a note: one clause for each part, joined by "and"."""
     clauses = [[str(part), "was", *([modifier] if clause == place else []), str(judgement)]
                for clause, (part, judgement) in enumerate(zip(parts, judgements, strict=True))]
-    return [word for clause in clauses for word in (["and", *clause] if clause is not clauses[0] else clause)]
+    return " and ".join(" ".join(clause) for clause in clauses).split()
 
 
 def write_notes(number: int, rng: np.random.Generator) -> list[Note]:
     """Notes drawn at random; every possible note is equally likely.
 
-    The draws of one note, in this order: two different parts, the verdict, the modifier, the clause that
-    carries it, and the two judging words.
+    The draws of one note, in this order: two different parts, the verdict, the modifier,
+    the clause that carries it, and the two judging words.
 
     Parameters
     ----------
@@ -91,8 +91,10 @@ def write_notes(number: int, rng: np.random.Generator) -> list[Note]:
         good_order = bool(rng.random() < 0.5)
         modifier = MODIFIERS[0] if rng.random() < 0.5 else MODIFIERS[1]
         place = 0 if rng.random() < 0.5 else 1
-        judgements = [rng.choice(words) for words in _lists_of_clauses(good_order, modifier, place)]
-        notes.append(Note(_compose(parts, judgements, modifier, place), good_order, modifier))
+        pools = _lists_of_clauses(good_order, modifier, place)
+        judgements = [rng.choice(pool) for pool in pools]
+        words = _compose(parts, judgements, modifier, place)
+        notes.append(Note(words, good_order, modifier))
     return notes
 
 
@@ -198,7 +200,8 @@ def word_counts(ids: Tensor) -> Tensor:
     ValueError
         If the ids are not integers from 0 to V - 1 in an array of two dimensions.
     """
-    if ids.ndim != 2 or ids.is_floating_point() or ids.numel() == 0 or ids.min() < 0 or ids.max() >= len(VOCABULARY):
+    whole = ids.ndim == 2 and not ids.is_floating_point() and ids.numel() > 0
+    if not whole or ids.min() < 0 or ids.max() >= len(VOCABULARY):
         raise ValueError(f"ids has shape {tuple(ids.shape)} and type {ids.dtype}; it must be (N, T), not empty, "
                          f"with integers from 0 to {len(VOCABULARY) - 1}")
     return torch.zeros(len(ids), len(VOCABULARY)).scatter_add_(1, ids, torch.ones(ids.shape))
