@@ -80,7 +80,8 @@ class MeasuredRole(SphinxRole):
 def ledger_text() -> str:
     """The figures of the sources beside what this build measured."""
     project = results().project
-    return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), project.page_names())
+    titles = {page.name: page.title for page in project.pages()}
+    return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), list(titles), titles)
 
 
 def status_text() -> str:

@@ -92,6 +92,11 @@ class Page:
         return [cell for cell in self.notebook.cells if cell.cell_type == "code"]
 
     @property
+    def title(self) -> str:
+        """The page's first heading."""
+        return re.search(r"(?m)^# (.+)$", self.text)[1]
+
+    @property
     def cell_limit(self) -> int:
         """Seconds that one cell of this page may take under the default profile."""
         return int(self.notebook.metadata.get("mystnb", {}).get("execution_timeout", CELL_LIMIT))
