@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Sequence
 
 from lessonlib.book import accept, bands, build, check, execute, notebooks, serve
 from lessonlib.book.execute import Results

@@ -8,10 +8,10 @@ another thing, a result, and is printed as one.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any
 
-import nbformat
 import yaml
 
 from lessonlib.book import run

@@ -16,8 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Callable, Sequence
 
 from lessonlib.book.execute import Results
 from lessonlib.book.extension import ROOT_VARIABLE

@@ -6,9 +6,10 @@ measurement its value at full precision. Only `accept` writes these files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Iterator
+from typing import Any
 
 import nbformat
 import yaml
@@ -201,7 +202,7 @@ def cell_differences(page: str, name: str, recorded: Printed | None, got: Printe
     if not got.text:
         return []
     if recorded is None:
-        return [Failure(page, name, f"this cell prints, and nothing is recorded for it; accept the page:\n    "
+        return [Failure(page, name, "this cell prints, and nothing is recorded for it; accept the page:\n    "
                         + got.text.replace("\n", "\n    "))]
     if recorded.kind != got.kind:
         return [Failure(page, name, f"its class is {got.kind}, recorded as {recorded.kind}; accept the page")]

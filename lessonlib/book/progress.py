@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
 from rich.live import Live
@@ -36,7 +36,7 @@ class Progress:
             self.say(f"executing {len(self.expected)} pages: {', '.join(self.expected)}")
         return self
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self.live:
             self.live.stop()
 
