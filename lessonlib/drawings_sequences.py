@@ -65,7 +65,7 @@ def draw_shape(ax: Axes, title: str, inputs: list[int], outputs: list[int], step
             ax.add_patch(FancyArrowPatch((here + half, OUTPUT), (here + gap - 0.12, STATE + half + 0.02),
                                          arrowstyle="-|>", mutation_scale=9, linewidth=1.2, linestyle="--",
                                          color=INK, shrinkA=0, shrinkB=0,
-                                         connectionstyle="arc3,rad=-0.25"))
+                                         connectionstyle="arc3,rad=-0.15"))
 
 
 def draw_task_shapes() -> Figure:
