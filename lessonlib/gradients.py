@@ -205,18 +205,18 @@ def gradient_norms_through_tanh(rho: float, sigma_x: float, rngs: Sequence[np.ra
     return np.linalg.norm(error_signals(W_h, slopes, np.stack(deltas)), axis=-1)
 
 
-def mean_field_factor(rho: float, sigma_x: float, *, nodes: int = 101) -> tuple[float, float]:
+def mean_field_factor(rho: float, sigma_x: float, *, nodes: int = 300) -> tuple[float, float]:
     """Variance of the pre-activations and factor per step of the error signal, for a wide tanh network.
 
     With z normal of variance v, solves v = rho^2 E[tanh(z)^2] + sigma_x^2 and returns v together with
-    chi = rho sqrt(E[(1 - tanh(z)^2)^2]). Exact for random orthogonal matrices as H grows (Chen et al. 2018).
+    chi = rho sqrt(E[(1 - tanh(z)^2)^2]). The mean-field limit of wide random networks (Chen et al. 2018).
 
     Parameters
     ----------
     rho, sigma_x : float
         As in `gradient_norms_through_tanh`.
     nodes : int
-        Points of the Gauss-Hermite rule that computes the expectations.
+        Points of the Gauss-Hermite rule that computes the expectations; 101 are too few for rho = 3.
     """
     rho, sigma_x = positive("rho", rho), positive("sigma_x", sigma_x, or_zero=True)
     points, weights = np.polynomial.hermite_e.hermegauss(count("nodes", nodes))
