@@ -119,9 +119,9 @@ def draw_unrolled_signal(walk: dict[str, Any]) -> Figure:
         ax.text(x, 100, rf"$\mathbf{{h}}_{t}$", ha="center", va="center")
         values = [walk["delta_0"]] if t == 0 else [walk["delta"][t - 1], walk["g"][t - 1]]
         for name, row, (a, b) in zip(("δ", "g"), (62, 26), values, strict=False):
-            ax.text(x, row, f"{name}$_{t}$", ha="center", va="center", color=SIGNAL, fontsize=9)
+            ax.text(x, row, f"{name}$_{t}$", ha="center", va="center", color=SIGNAL)
             ax.text(x, row - 13, f"{a:.2f}, {b:.2f}".replace("-", "−"), ha="center", va="center", color=SIGNAL,
-                    fontsize=8)
+                    fontsize=9)
         if t:
             before = column_at(t - 1, steps)
             ax.text(x, 172, rf"$L_{t}$", ha="center", va="center")

@@ -20,6 +20,7 @@
   const pair = (values, write = number) => values.map(write).join(", ");
   const vector = (values) => `(${pair(values)})`;
   const matrix = (rows) => rows.map((row) => pair(row)).join("; ");
+  const DASH = "\u2013";
   const SUB = "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089";
   const sub = (t) => String(t).split("").map((digit) => SUB[Number(digit)]).join("");
 
@@ -30,11 +31,12 @@
       [data-explorer="unrolled"] label { display: block; font-weight: 600; font-size: .9rem; }
       [data-explorer="unrolled"] select { width: 100%; font-size: .9rem; }
       [data-explorer="unrolled"] button[aria-disabled="true"] { opacity: .55; }
-      [data-explorer="unrolled"] input { flex: 1 1 8rem; min-width: 6rem; }
+      [data-explorer="unrolled"] input { flex: 1 1 5rem; min-width: 4rem; }
       [data-explorer="unrolled"] .un-reading { margin: .5rem 0; min-height: 6.6rem; }
       [data-explorer="unrolled"] .un-scroll { overflow-x: auto; }
       [data-explorer="unrolled"] table { border-collapse: collapse; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; width: 100%; }
-      [data-explorer="unrolled"] :is(th, td) { padding: .12rem .35rem; text-align: right; white-space: nowrap; }
+      [data-explorer="unrolled"] :is(th, td) { padding: .1rem .2rem; text-align: right; white-space: nowrap; line-height: 1.3; }
+      [data-explorer="unrolled"] :is(th, td) span { display: block; }
       [data-explorer="unrolled"] tfoot :is(th, td) { border-top: 1px solid currentColor; }
       [data-explorer="unrolled"] .un-now { outline: 2px solid ${SIGNAL}; outline-offset: -2px; }`);
   }
@@ -89,7 +91,7 @@
     still.replaceWith(svg);
 
     controls.textContent = "";
-    node("label", { for: id("scenario") }, controls, "Which losses count");
+    node("label", { for: id("scenario") }, controls, "Losses at");
     const scenario = node("select", { id: id("scenario") }, controls);
     data.scenarios.forEach((run, i) => node("option", { value: i }, scenario, run.name));
     const row = node("div", { class: "un-row" }, controls);
@@ -113,7 +115,7 @@
     function buildTable(box) {
       const made = node("table", {}, box);
       const head = node("tr", {}, node("thead", {}, made));
-      for (const name of ["step", "\u03b4\u209c", "g\u209c", "g\u209c h\u209c\u208b\u2081\u1d40, by rows"]) node("th", { scope: "col" }, head, name);
+      for (const name of ["step", "\u03b4\u209c", "g\u209c", "g\u209c h\u209c\u208b\u2081\u1d40"]) node("th", { scope: "col" }, head, name);
       const body = node("tbody", {}, made), cells = [];
       for (let t = steps; t >= 1; t -= 1) {
         const line = node("tr", {}, body);
@@ -125,9 +127,8 @@
       return { cells, total: node("td", {}, foot) };
     }
 
-    function line(x1, y1, x2, y2, { signal = false, on = true, dash = false } = {}) {
+    function line(x1, y1, x2, y2, { signal = false, on = true } = {}) {
       const shown = { d: `M${x1} ${y1}L${x2} ${y2}`, fill: "none", stroke: signal ? SIGNAL : "currentColor", "stroke-width": signal && on ? 2.2 : 1.1, "marker-end": `url(#${id(signal ? "signal" : "ink")})` };
-      if (dash) shown["stroke-dasharray"] = "3 3";
       if (!on) shown["stroke-opacity"] = 0.25;
       return node("path", shown, drawing);
     }
@@ -143,12 +144,12 @@
       const reached = (kind, t) => walk.findIndex((op) => op.kind === kind && op.t === t) <= at;
       drawing.textContent = "";
       for (let t = 0; t <= steps; t += 1) drawStep(run, t, now, reached);
-      drawing.lastChild && table.cells.forEach((cells, t) => fill(cells, run, t, now, reached));
+      table.cells.forEach((cells, t) => fill(cells, run, t, now, reached));
       const done = now.kind === "initial" ? 1 : now.kind === "term" ? now.t : now.t + 1;
-      table.total.textContent = done > steps ? "\u2013" : matrix(sum(run.terms, done));
+      write(table.total, done > steps ? [] : sum(run.terms, done));
       const sentence = reading(run, steps, now);
       text.textContent = sentence;
-      title.textContent = `The unrolled network of ${steps} steps. ${run.name}. ${sentence}`;
+      title.textContent = `The unrolled network of ${steps} steps. Losses at ${run.name}. ${sentence}`;
       slider.setAttribute("aria-valuetext", `operation ${at} of ${walk.length - 1}`);
       back.setAttribute("aria-disabled", at === 0);
       next.setAttribute("aria-disabled", at === walk.length - 1);
@@ -156,10 +157,15 @@
 
     function fill(cells, run, t, now, reached) {
       for (const kind of ["delta", "g", "term"]) {
-        const value = kind === "term" ? matrix(run.terms[t - 1]) : pair(run[kind][t - 1]);
-        cells[kind].textContent = reached(kind, t) ? value : "\u2013";
+        const rows = kind === "term" ? run.terms[t - 1] : [run[kind][t - 1]];
+        write(cells[kind], reached(kind, t) ? rows : []);
         cells[kind].classList.toggle("un-now", now.kind === kind && now.t === t);
       }
+    }
+
+    function write(cell, rows) {
+      cell.textContent = rows.length ? "" : DASH;
+      for (const row of rows) node("span", {}, cell, pair(row));
     }
 
     function drawStep(run, t, now, reached) {
@@ -187,7 +193,7 @@
 
     function writeSignal(name, values, middle, top, bold) {
       label(middle, top, name, { colour: SIGNAL, bold });
-      label(middle, top + 13, pair(values, short), { colour: SIGNAL, size: 9.5, bold });
+      label(middle, top + 13, pair(values, short), { colour: SIGNAL, size: 10, bold });
     }
   }
 
