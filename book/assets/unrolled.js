@@ -31,7 +31,7 @@
       [data-explorer="unrolled"] label { display: block; font-weight: 600; font-size: .9rem; }
       [data-explorer="unrolled"] select { width: 100%; font-size: .9rem; }
       [data-explorer="unrolled"] button[aria-disabled="true"] { opacity: .55; }
-      [data-explorer="unrolled"] input { flex: 1 1 5rem; min-width: 4rem; }
+      [data-explorer="unrolled"] .un-row input[type="range"] { flex: 1 1 5rem; min-width: 4rem; }
       [data-explorer="unrolled"] .un-reading { margin: .5rem 0; min-height: 6.6rem; }
       [data-explorer="unrolled"] .un-scroll { overflow-x: auto; }
       [data-explorer="unrolled"] table { border-collapse: collapse; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; width: 100%; }
