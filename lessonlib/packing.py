@@ -179,7 +179,7 @@ def length_batches(lengths: Lengths, batch_size: int, *, generator: torch.Genera
 def stream_chunks(stream: Tensor, rows: int, chunk: int) -> Iterator[Tensor]:
     """Cut one long stream into `rows` parts, one a row, and hand out `chunk` steps of every row at a time.
 
-    Row i of a chunk continues row i of the chunk before, so the state in row i belongs to the data there.
+    Row i of a chunk goes on where row i of the chunk before ended.
     What does not fill a row, and then a chunk, is left out at the end.
 
     Parameters

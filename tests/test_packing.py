@@ -1,7 +1,10 @@
 """Padding, masks, packing, last states, buckets and streams, against PyTorch and against running each sequence alone."""
 
 import math
+import shutil
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 import torch
 from hypothesis import given, settings
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 
+from lessonlib.drawings_training import draw_batches, draw_last_states, draw_streams, in_batches
+from lessonlib.explorers import explorer_html
 from lessonlib.packing import (
     checked_lengths,
     last_state,
@@ -221,3 +226,99 @@ BAD = {
 def test_bad_input_names_the_argument(name, call):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+# The drawings and the explorer ------------------------------------------------------------------------------------
+
+def test_batches_of_the_drawing_are_cut_in_order_or_longest_first():
+    lengths = [3, 11, 5, 8, 2, 5]
+    assert in_batches(lengths, 2, False) == [[0, 1], [2, 3], [4, 5]]
+    assert in_batches(lengths, 4, True) == [[1, 3, 2, 5], [0, 4]]
+
+
+def test_a_drawing_shows_every_real_step_and_the_batch_sizes():
+    figure = draw_batches([3, 2, 6], batch_size=3)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert [texts.count(name) for name in "ABC"] == [1 + 2 * 3, 1 + 2 * 2, 1 + 2 * 6]  # label, padded, packed
+    assert texts.count("0") == 2 * (18 - 11) and texts[-3:] == ["real steps: 11", "computed if padded: 18", "wasted: 39%"]
+    plt.close(figure)
+    for drawing in (draw_last_states(), draw_streams()):
+        plt.close(drawing)
+
+
+@pytest.mark.parametrize("name, call", [("steps", lambda: draw_batches([3, 4], batch_size=2, steps=3)), ("length", lambda: draw_last_states(5, 5)),
+                                        ("chunks", lambda: draw_streams(2, 1)), ("batch_size", lambda: draw_batches([3], batch_size=0))])
+def test_drawings_refuse_what_they_cannot_draw(name, call):
+    with pytest.raises(ValueError, match=name):
+        call()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A page with two explorers and the script, opened on a phone's width without a network."""
+    driver = pytest.importorskip("playwright.sync_api")
+    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    start = {"lengths": [3, 10, 5, 7, 2, 6], "longest": 10, "sizes": [2, 3, 6], "size": 2, "by_length": False}
+    element = explorer_html("padding", start, draw_batches(start["lengths"], batch_size=2, steps=10), "Six sequences in batches of two.",
+                            "Explorer", controls="27rem")
+    script = (Path(__file__).parents[1] / "book" / "assets" / "padding.js").read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("padding") / "page.html"
+    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{element}{element}<p id=after>after</p>"
+                    f"<script>window.before = document.getElementById('after').offsetTop</script><script>{script}</script></body></html>",
+                    encoding="utf-8")
+    with driver.sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox", "--disable-gpu"])
+        except driver.Error as error:
+            pytest.skip(f"no browser: {error}")
+        opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)
+        opened.faults = []
+        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
+        opened.goto(path.as_uri())
+        yield opened
+        browser.close()
+
+
+def reading(page):
+    return page.locator(".pd-reading").first.inner_text()
+
+
+def test_the_explorer_fits_has_names_and_moves_nothing(page):
+    assert page.faults == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert abs(page.evaluate("document.getElementById('after').offsetTop - window.before")) <= 4
+    assert page.locator("select, input").count() == 16
+    for control in page.locator("select, input").all():
+        assert page.locator(f'label[for="{control.get_attribute("id")}"]').inner_text().strip()
+    ids = page.eval_on_selector_all("[id]", "nodes => nodes.map(node => node.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_the_explorer_counts_as_the_library_does(page):
+    page.reload()
+    lengths = [3, 10, 5, 7, 2, 6]
+    for by_length in (False, True):
+        for size in (2, 3, 6):
+            page.locator("select").first.select_option(str(size))
+            page.locator("input[type=checkbox]").first.set_checked(by_length)
+            batches = [[lengths[row] for row in rows] for rows in in_batches(lengths, size, by_length)]
+            computed = sum(len(b) * max(b) for b in batches)
+            assert f"Padding computes {computed} steps for 33 real steps: {wasted_share(batches):.0%} wasted." in reading(page)
+            for batch in batches:
+                assert f"padded to {max(batch)} steps; batch_sizes {' '.join(map(str, running(batch).tolist()))}." in reading(page)
+
+
+def test_keyboard_changes_a_length_the_drawing_and_its_description(page):
+    page.reload()
+    first = page.locator("input[type=number]").first
+    first.focus()
+    page.keyboard.press("ArrowUp")
+    assert first.input_value() == "4" and "for 34 real steps" in reading(page)
+    assert page.locator("svg title").first.text_content().endswith(reading(page))
+    first.fill("99")  # beyond what may be given: the largest allowed, written back on leaving the field
+    page.keyboard.press("Tab")
+    assert first.input_value() == "10" and "for 40 real steps" in reading(page)
+    first.fill("")  # half-typed: nothing changes
+    assert "for 40 real steps" in reading(page)
+    assert page.locator(".pd-reading").nth(1).inner_text() != reading(page)  # the second explorer stays as it was
+    assert page.faults == []
