@@ -18,12 +18,13 @@ serve: $(VENV)/ready
 clean:
 	rm -rf _build
 
-# The CPU build of PyTorch first, from its own index where that can be reached; then everything else, pinned.
+# The CPU build of PyTorch first, from its own index where that can be reached; then everything else, pinned. The lock is
+# complete, so pip need not resolve it.
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "this book needs Python 3.11, 3.12 or 3.13; name one with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu "$(TORCH)" 2>/dev/null \
 		|| $(RUN) -m pip install --quiet "$(TORCH)"
-	$(RUN) -m pip install --quiet --requirement requirements.txt
+	$(RUN) -m pip install --quiet --no-deps --requirement requirements.txt
 	$(RUN) -m pip install --quiet --no-deps --editable .
 	touch $@
