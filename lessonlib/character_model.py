@@ -135,40 +135,46 @@ def sample_streams(weights: Weights, start: int, streams: int, n_symbols: int, t
     return drawn
 
 
-# The same gradients as the equations are written ------------------------------------------------------------------
+# The same gradients as the equations are written: a state is a column, B of them side by side are (H, B) -----------
 
 def direct_states(weights: Weights, ids: NDArray, state: Array) -> Array:
-    """h_t = tanh(W_h h_{t-1} + W_x x_t + b), step by step; (T + 1, B, H) from `state` (B, H) and ids (B, T)."""
-    states = [state]
+    """h_t = tanh(W_h h_{t-1} + W_x x_t + b), step by step; (T + 1, H, B) from `state` (B, H) and ids (B, T)."""
+    states = [state.T]
     for column in ids.T:
-        states.append(np.tanh(states[-1] @ weights.W_h.T + weights.W_x[:, column].T + weights.b))
+        states.append(np.tanh(weights.W_h @ states[-1] + weights.W_x[:, column] + weights.b[:, None]))
     return np.array(states)
 
 
 def direct_outputs(weights: Weights, states: Array) -> Array:
-    """y_t = W_y h_t + c for all steps, the indices spelt out; (T, B, V)."""
-    return np.einsum("vh,tbh->tbv", weights.W_y, states[1:]) + weights.c
+    """y_t = W_y h_t + c of all steps, the indices spelt out; (T, V, B)."""
+    return np.einsum("kj,tji->tki", weights.W_y, states[1:]) + weights.c[:, None]
+
+
+def direct_loss(outputs: Array, targets: NDArray) -> tuple[float, Array]:
+    """Mean cross-entropy and dL/dy_t of all steps, (T, V, B), for targets (B, T)."""
+    loss, dy = cross_entropy_signals(outputs.swapaxes(1, 2), targets.T)
+    return loss, np.ascontiguousarray(dy.swapaxes(1, 2))
 
 
 def direct_output_gradient(states: Array, dy: Array) -> Array:
     """dL/dW_y = sum over t and b of dL/dy_t h_t^T, (V, H)."""
-    return np.einsum("tbv,tbh->vh", dy, states[1:])
+    return np.einsum("tki,tji->kj", dy, states[1:])
 
 
 def direct_signals(weights: Weights, dy: Array) -> Array:
-    """W_y^T dL/dy_t of all steps, (T, B, H)."""
-    return np.einsum("vh,tbv->tbh", weights.W_y, dy)
+    """W_y^T dL/dy_t of all steps, (T, H, B)."""
+    return np.einsum("kj,tki->tji", weights.W_y, dy)
 
 
 def direct_backward(weights: Weights, states: Array, signals: Array) -> tuple[Array, Array, Array]:
-    """The sweep back in time: dL/dW_h, dL/db, and g_t of all steps (T, B, H), one outer product a step."""
+    """The sweep back in time: dL/dW_h, dL/db, and g_t of all steps (T, H, B), one outer product a step."""
     W_h, b, g = np.zeros_like(weights.W_h), np.zeros_like(weights.b), np.empty_like(signals)
     later = np.zeros_like(signals[0])
     for t in range(len(signals) - 1, -1, -1):
         g[t] = (signals[t] + later) * (1 - states[t + 1] ** 2)
-        W_h += g[t].T @ states[t]
-        b += g[t].sum(axis=0)
-        later = g[t] @ weights.W_h
+        W_h += g[t] @ states[t].T
+        b += g[t].sum(axis=1)
+        later = weights.W_h.T @ g[t]
     return W_h, b, g
 
 
@@ -176,16 +182,16 @@ def direct_input_gradient(weights: Weights, ids: NDArray, g: Array) -> Array:
     """dL/dW_x: g_t is added to the column of the character that was read, (H, V)."""
     columns = np.zeros_like(weights.W_x.T, order="C")
     for t, column in enumerate(ids.T):
-        np.add.at(columns, column, g[t])
+        np.add.at(columns, column, g[t].T)
     return columns.T
 
 
 def direct_gradients(weights: Weights, ids: NDArray, targets: NDArray, state: Array) -> tuple[float, Weights]:
     """Mean loss and gradients as `lessonlib.bptt.loss_and_gradients` computes them, equation by equation."""
     states = direct_states(weights, ids, state)
-    loss, dy = cross_entropy_signals(direct_outputs(weights, states), targets.T)
+    loss, dy = direct_loss(direct_outputs(weights, states), targets)
     sums = Weights(weights)
-    sums.W_y[:], sums.c[:] = direct_output_gradient(states, dy), dy.sum(axis=(0, 1))
+    sums.W_y[:], sums.c[:] = direct_output_gradient(states, dy), dy.sum(axis=(0, 2))
     sums.W_h[:], sums.b[:], g = direct_backward(weights, states, direct_signals(weights, dy))
     sums.W_x[:] = direct_input_gradient(weights, ids, g)
     return loss, sums

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from lessonlib import character_model as C
-from lessonlib.bptt import NAMES, Weights, loss_and_gradients, mean_loss
+from lessonlib.bptt import NAMES, loss_and_gradients, mean_loss
 from lessonlib.bptt_checks import by_name, check_gradients
 from lessonlib.recurrent import to_torch
 from lessonlib.sampling import generate

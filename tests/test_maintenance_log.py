@@ -107,13 +107,14 @@ def test_malformed_lines_are_not_read(text):
 
 
 def test_the_audit_counts_lines_made_by_hand():
-    text = "\n".join(["cut off /P1",                         # left out: the first piece
-                      "F2 pres 4.0 bar night shift ok /F2",  # keeps every rule
-                      "F2 pres 5.0 bar high /P1",            # at the threshold, high is right; closing tag
-                      "P1 temp 80.7 C ok /F2",               # status and closing tag
-                      "P1 vib 3.0 bar ok /P1",               # unit
-                      "P1 vib 3.0 mm/s okay /P1",            # malformed
-                      "P1 vib"])                             # left out: the last piece
+    pieces = ("cut off /P1",                          # left out: the first piece
+              "F2 pres 4.0 bar night shift ok /F2",   # keeps every rule
+              "F2 pres 5.0 bar high /P1",             # at the threshold, high is right; closing tag
+              "P1 temp 80.7 C ok /F2",                # status and closing tag
+              "P1 vib 3.0 bar ok /P1",                # unit
+              "P1 vib 3.0 mm/s okay /P1",             # malformed
+              "P1 vib")                               # left out: the last piece
+    text = "\n".join(pieces)
     result = M.audit([text])
     assert result[:5] == (5, 4, 3, 3, 2)
     assert result.by_chance == pytest.approx((2 * 2 + 2 * 2) / 4)
