@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lessonlib import maintenance_log as M
+from lessonlib.drawings_characters import draw_rules
 
 LINES = M.draw_log(1500, np.random.default_rng(0))
 
@@ -143,3 +144,12 @@ def test_bad_sizes_are_refused():
     for held_out in (0.0, 1.0):
         with pytest.raises(ValueError, match="held_out"):
             M.make_corpus(LINES[:3], held_out)
+
+
+def test_the_drawing_shows_every_character_and_the_two_distances():
+    line = M.Line("F2", "pres", 4.0, "bar", "night shift", "ok", "F2")
+    texts = [text.get_text() for text in draw_rules(line).axes[0].texts]
+    assert "".join(text for text in texts if len(text) == 1) == str(line)[:-1]
+    assert {"31 steps", "20 steps"} <= set(texts)
+    with pytest.raises(ValueError, match="three rules"):
+        draw_rules(line._replace(closing="P1"))
