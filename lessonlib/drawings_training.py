@@ -118,16 +118,16 @@ def draw_streams(rows: int = 3, chunks: int = 3) -> Figure:
     """Streams cut into chunks: row i of every chunk continues row i, and only the state crosses a boundary."""
     if rows < 1 or chunks < 2:
         raise ValueError(f"rows is {rows} and chunks {chunks}; rows must be at least 1, chunks at least 2")
-    wide, gap, left = 3.0, 1.1, 1.6
+    wide, gap, left = 2.7, 1.1, 2.0
     fig, ax = new_figure(height=0.75 + 0.42 * rows)
     blank(ax, left + chunks * (wide + gap), rows * 1.1 + 1.9)
     for i in range(rows):
-        y = rows * 1.1 - i * 1.1 - 0.1
-        ax.text(left - 0.25, y, f"row {i + 1}", ha="right", va="center", fontsize=9)
+        y = rows * 1.1 - i * 1.1
+        ax.text(left - 0.2, y, f"row {i + 1}:\nstream {i + 1}", ha="right", va="center", fontsize=9)
         for k in range(chunks):
             x = left + k * (wide + gap)
             ax.add_patch(Rectangle((x, y - 0.38), wide, 0.76, facecolor=PAPER, edgecolor=REAL, linewidth=1.4))
-            ax.text(x + wide / 2, y, f"stream {i + 1}, part {k + 1}", ha="center", va="center_baseline", fontsize=7.5)
+            ax.text(x + wide / 2, y, f"part {k + 1}", ha="center", va="center_baseline", fontsize=9)
             if k + 1 < chunks:
                 arrow(ax, (x + wide + 0.05, y), (x + wide + gap - 0.05, y), colour=COLOURS["rnn"])
     for k in range(chunks):
