@@ -332,7 +332,7 @@ def page(tmp_path_factory):
     data = {"biases": [0, 5], "lags": LAGS, "networks": 3, "low": -12, "high": 2, "colour": "#00639c", "start": 0,
             "curves": curves, "reaches": [30, 200]}
     element = explorer_html("forget-bias", data, figure, "A line that falls with the lag, at a forget bias of 0.", "Explorer",
-                            digits=4, controls="clamp(11.5rem, 19rem - 15vw, 15rem)")
+                            digits=4, controls="17.2rem")
     script = (Path(__file__).parents[1] / "book" / "assets" / "forget-bias.js").read_text(encoding="utf-8")
     path = tmp_path_factory.mktemp("explorer") / "page.html"
     path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{element}{element}"

@@ -34,7 +34,7 @@
       [data-explorer="forget-bias"] input { width: 100%; height: 1.9rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
       [data-explorer="forget-bias"] output, [data-explorer="forget-bias"] table { font-variant-numeric: tabular-nums; }
       [data-explorer="forget-bias"] table { width: 100%; margin: .4rem 0; border-collapse: collapse; font-size: .9rem; }
-      [data-explorer="forget-bias"] th, [data-explorer="forget-bias"] td { padding: .2rem .3rem; text-align: right; font-weight: 400; border: 0;
+      [data-explorer="forget-bias"] th, [data-explorer="forget-bias"] td { padding: .2rem .15rem; text-align: right; white-space: nowrap; font-weight: 400; border: 0;
         border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); background: none; color: inherit; }
       [data-explorer="forget-bias"] th:first-child { text-align: left; }
       [data-explorer="forget-bias"] .fb-reading { margin: .4rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; }`);
@@ -76,8 +76,8 @@
     function makeTable() {
       const table = node("table", {}, controls);
       const head = node("tr", {}, node("thead", {}, table));
-      node("th", { scope: "col" }, head, "left after");
-      for (const n of SPANS) node("th", { scope: "col" }, head, `${n.toLocaleString("en-GB")} steps`);
+      node("th", { scope: "col" }, head, "left after n =");
+      for (const n of SPANS) node("th", { scope: "col" }, head, n.toLocaleString("en-GB"));
       const body = node("tbody", {}, table);
       return ["gate alone", "LSTM, median"].map((name) => {
         const row = node("tr", {}, body);
