@@ -13,6 +13,8 @@ import pytest
 from bs4 import BeautifulSoup
 from conftest import ROOT, SmallBook, press
 
+from lessonlib import runtime
+from lessonlib.book import pages
 from lessonlib.book.compare import Number
 from lessonlib.book.execute import Results
 from lessonlib.book.pages import Project, page_key
@@ -93,6 +95,10 @@ def test_each_part_of_a_key_matters(book: SmallBook) -> None:
     before = page_key(project.root, page, "default")
     (book.root / "lessonlib" / "racers.py").write_text("# not imported by the page\n")
     assert page_key(project.root, page, "default") == before
+
+
+def test_press_and_pages_mean_the_same_profiles() -> None:
+    assert (pages.PROFILES, pages.PROFILE_VARIABLE) == (runtime.PROFILES, runtime.PROFILE_VARIABLE)
 
 
 def test_two_cold_runs_agree_to_the_last_bit(book: SmallBook, tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from lessonlib.book import accept, bands, build, check, execute, notebooks, serve
 from lessonlib.book.execute import Results
-from lessonlib.book.pages import BookError, Project
-from lessonlib.runtime import PROFILES
+from lessonlib.book.pages import PROFILES, BookError, Project
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
     command("build", "execute what changed, check the numbers, write the site to _build/html")
     command("check", "execute what changed and check the numbers; write no site")
     command("accept", "show how the numbers of these pages moved, and record them", "+")
-    command("bands", "run pages under settings that may not matter and report how far each number moves", "+")
+    command("bands", "run pages under settings that may not matter and report how far each number moves", "+").add_argument(
+        "--under", choices=list(bands.SETTINGS), action="append", help="only this setting (repeat for more; all by default)")
     command("serve", "show the site and rebuild it as pages are saved", None).add_argument(
         "--port", type=int, default=8000, help="port on this machine (8000)")
     command("notebooks", "write the pages as notebooks that read well without the site", None).add_argument(
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def run_check(results: Results, names: Sequence[str]) -> None:
+def run_check(results: Results, names: Sequence[str]) -> list[check.PageReport]:
     """Check, print what was found, and raise where the book does not hold."""
     reports = check.check(results, names)
     failures = [failure for report in reports for failure in report.failures]
@@ -48,6 +48,7 @@ def run_check(results: Results, names: Sequence[str]) -> None:
     if failures:
         raise BookError("\n\n".join(map(str, failures)) + f"\n\n{len(failures)} failures in {numbers} numbers and {claims} claims")
     print(f"{numbers} numbers and {claims} claims hold")
+    return reports
 
 
 def run_build(results: Results, arguments: argparse.Namespace) -> None:
@@ -56,12 +57,12 @@ def run_build(results: Results, arguments: argparse.Namespace) -> None:
     pages = results.project.pages(arguments.pages)
     ran = execute.execute(results, pages, workers=arguments.jobs, scheduler=arguments.scheduler)
     print(f"{len(ran)} of {len(pages)} pages executed")
-    run_check(results, arguments.pages)
+    reports = run_check(results, arguments.pages)
     if arguments.command == "build":
         if arguments.pages:  # the site holds all pages, so all must hold
             execute.execute(results, results.project.pages(), workers=arguments.jobs, scheduler=arguments.scheduler)
-            run_check(results, [])
-        build.publish(results)
+            reports = run_check(results, [])
+        build.publish(results, reports)
     print(f"done in {time.monotonic() - started:.1f} s")
 
 
@@ -75,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif arguments.command == "accept":
             accept.accept(results, arguments.pages, workers=arguments.jobs)
         elif arguments.command == "bands":
-            bands.bands(results, arguments.pages, workers=arguments.jobs)
+            bands.bands(results, arguments.pages, arguments.under, workers=arguments.jobs)
         elif arguments.command == "serve":
             serve.serve(results, arguments.port)
         else:

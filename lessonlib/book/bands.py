@@ -29,7 +29,6 @@ SETTINGS: dict[str, dict[str, str]] = {
     "two threads": {"LESSONLIB_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
 }
 MARGIN = 3  # a band is so many times the largest deviation seen under the settings
-HOW = f"{MARGIN} times the largest deviation under the settings {', '.join(SETTINGS)}"
 
 
 @dataclass(frozen=True)
@@ -71,9 +70,9 @@ def shaped(like: Any, values: list[float]) -> Any:
     return values.pop(0) if isinstance(like, (int, float)) and not isinstance(like, bool) else 0.0
 
 
-def run_under_settings(results: Results, page: Page, workers: int | None) -> dict[str, Results]:
-    """Run a page under every setting (two pages' worth at a time); each setting's results are kept like any other."""
-    by_setting = {name: Results(results.project, results.profile, variables) for name, variables in SETTINGS.items()}
+def run_under_settings(results: Results, page: Page, under: Sequence[str], workers: int | None) -> dict[str, Results]:
+    """Run a page under the named settings (two at a time); each setting's results are kept like any other."""
+    by_setting = {name: Results(results.project, results.profile, SETTINGS[name]) for name in under}
     todo = {f"{page.name} [{name}]": other for name, other in by_setting.items() if not other.has(page)}
     jobs = [run.Job(**{**vars(other.job(page)), "name": label}) for label, other in todo.items()]
     if jobs:
@@ -98,7 +97,8 @@ def spreads(reference: Record, others: Sequence[Record]) -> tuple[dict[str, Spre
     return cells, measured
 
 
-def bands(results: Results, names: Sequence[str], workers: int | None = None, say: Callable[[str], None] = print) -> None:
+def bands(results: Results, names: Sequence[str], under: Sequence[str] | None = None, *, workers: int | None = None,
+          say: Callable[[str], None] = print) -> None:
     """Measure the bands of pages, leave them for `accept`, and check that no setting raises a false alarm.
 
     Raises
@@ -106,16 +106,17 @@ def bands(results: Results, names: Sequence[str], workers: int | None = None, sa
     BookError
         If a page's recorded numbers do not hold under one of the settings.
     """
-    alarms = []
+    alarms, under = [], under or list(SETTINGS)
     for page in results.project.pages(list(names)):
         reference, _ = observed(page, results.notebook(page))
         others = {name: observed(page, other.notebook(page))[0]
-                  for name, other in run_under_settings(results, page, workers).items()}
+                  for name, other in run_under_settings(results, page, under, workers).items()}
         cells, measured = spreads(reference, list(others.values()))
         for name, spread in {**cells, **measured}.items():
             moved = max((max(abs(run[i] - value) for run in spread.runs) for i, value in enumerate(spread.reference)), default=0.0)
             say(f"{page.name} {name}: {len(spread.reference)} numbers, largest deviation {moved:.3g}")
-        found = {"key": results.key(page), "how": HOW, "cells": {name: spread.bands() for name, spread in cells.items()},
+        how = f"{MARGIN} times the largest deviation under the settings {', '.join(under)}"
+        found = {"key": results.key(page), "how": how, "cells": {name: spread.bands() for name, spread in cells.items()},
                  "measurements": {name: shaped(reference.measurements[name].value, spread.bands())
                                   for name, spread in measured.items()}}
         write_whole(bands_path(results, page), yaml.safe_dump(found, sort_keys=False))

@@ -19,13 +19,15 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lessonlib.book.execute import Results
-from lessonlib.book.extension import ROOT_VARIABLE
-from lessonlib.book.pages import BookError, Project
-from lessonlib.runtime import PROFILE_VARIABLE
+from lessonlib.book import status
+from lessonlib.book.check import PageReport
+from lessonlib.book.execute import Results, write_whole
+from lessonlib.book.extension import ROOT_VARIABLE, STATUS
+from lessonlib.book.pages import PROFILE_VARIABLE, BookError, Project
 
 RENDER = """
-import sys
+import gc, sys
+gc.disable()  # a third of the time goes into looking for rubbish in millions of nodes that all stay
 from pathlib import Path
 from jupyter_book.sphinx import build_sphinx
 root, output, doctrees = map(Path, sys.argv[1:4])
@@ -130,8 +132,8 @@ def replace_site(project: Project, new: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def publish(results: Results, say: Callable[[str], None] = print) -> None:
-    """Render the site and, when it is complete, put it in the place of the old one."""
+def publish(results: Results, checked: Sequence[PageReport], say: Callable[[str], None] = print) -> None:
+    """Render the site and, when it is complete, put it in the place of the old one; `checked` goes on its status page."""
     project = results.project
     if up_to_date(results):
         say("the site is up to date")
@@ -139,6 +141,7 @@ def publish(results: Results, say: Callable[[str], None] = print) -> None:
     for left in [*project.build.glob("doctrees-*"), *project.build.glob(".site-*.link")]:
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
     made_from = site_digest(results)
+    write_whole(project.build / STATUS, status.page(results, checked))
     new = Path(tempfile.mkdtemp(prefix="site-", dir=project.build))
     os.chmod(new, 0o755)
     try:

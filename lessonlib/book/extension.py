@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pybtex.plugin
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxRole
 
-from lessonlib.book import ledger, status
+from lessonlib.book import ledger
 from lessonlib.book.execute import Results
 from lessonlib.book.expected import observed
 from lessonlib.book.notebooks import context, readable
-from lessonlib.book.pages import Page, Project
+from lessonlib.book.pages import PROFILE_VARIABLE, Page, Project
 from lessonlib.book.quote import quoted
-from lessonlib.runtime import PROFILE_VARIABLE
 
+STATUS = "status.md"  # in the build folder: what the status page shows
 ROOT_VARIABLE = "LESSONLIB_ROOT"  # set by the build, which runs Sphinx in a process of its own
 SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
 
@@ -39,10 +40,16 @@ def results() -> Results:
 
 
 @functools.cache
+def pages() -> dict[str, Page]:
+    """The pages of the book, by name."""
+    return {page.name: page for page in results().project.pages()}
+
+
+@functools.cache
 def measurements() -> dict[str, Any]:
     """All measurements of the book, by name."""
     found: dict[str, Any] = {}
-    for page in results().project.pages():
+    for page in pages().values():
         record, _ = observed(page, results().notebook(page))
         found.update({name: item.value for name, item in record.measurements.items()})
     return found
@@ -77,16 +84,17 @@ class MeasuredRole(SphinxRole):
         return [node], []
 
 
+@functools.cache
 def ledger_text() -> str:
     """The figures of the sources beside what this build measured."""
-    project = results().project
-    titles = {page.name: page.title for page in project.pages()}
-    return ledger.table(ledger.load(project.expected / "sources.yml"), measurements(), list(titles), titles)
+    titles = {name: page.title for name, page in pages().items()}
+    return ledger.table(ledger.load(results().project.expected / "sources.yml"), measurements(), list(titles), titles)
 
 
+@functools.cache
 def status_text() -> str:
-    """What this build executed and checked: versions, seconds, memory, numbers, drift, claims."""
-    return status.page(results())
+    """What this build executed and checked, as it left it: versions, seconds, memory, numbers, drift, claims."""
+    return (results().project.build / STATUS).read_text("utf8")
 
 
 GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
@@ -94,7 +102,7 @@ GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 
 def page_state(name: str) -> str:
     """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
-    page = results().project.pages([name])[0]
+    page = pages()[name]
     values: Any = [measurements().get(name) for name in re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)]
     values += [write() for place, write in GENERATED.items() if place in page.text]
     outputs = results().path(page).stat().st_mtime_ns if page.code_cells else 0
@@ -104,7 +112,7 @@ def page_state(name: str) -> str:
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
     """Pages to read again because their outputs, or what they quote, changed."""
     known: dict[str, str] = getattr(env, "page_states", {})
-    env.page_states = {name: page_state(name) for name in results().project.page_names()}
+    env.page_states = {name: page_state(name) for name in pages()}
     return [name for name, state in env.page_states.items() if known.get(name) != state]
 
 
@@ -144,10 +152,14 @@ def write_downloads(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name != "html":
         return
     book = context(results().project, measurements())
-    for page in results().project.pages():
+    for page in pages().values():
         path = Path(app.outdir, "_sources", f"{page.name}.ipynb")
         if path.exists():
             path.write_text(nbformat.writes(readable(page, results().notebook(page), book)), "utf8")
+
+
+# Citations ask for pybtex's plugins by the hundred, and each time it searches all installed packages for them.
+pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_point)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

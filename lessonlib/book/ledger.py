@@ -72,7 +72,7 @@ def load(path: str | Path) -> list[Entry]:
     ValueError
         If an entry is malformed; the message has one line for each fault.
     """
-    raw = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or []
+    raw = yaml.load(Path(path).read_text(encoding="utf-8"), yaml.CSafeLoader) or []
     raw = raw if isinstance(raw, list) else [raw]
     faults: list[str] = []
     for place, item in enumerate(raw, 1):

@@ -105,10 +105,29 @@ def typesetter() -> Typesetter:
     return Typesetter()
 
 
-@cache
+FORMULAS: dict[str, dict[str, str]] = {}  # what is set already, by style and TeX
+OUTLINES: dict[str, str] = {}  # the glyphs of all these
+
+
 def typeset(tex: str, display: bool) -> dict[str, str]:
-    """A formula, set once however often the book uses it."""
-    return typesetter().typeset(tex, display)
+    """A formula, set once however often the book uses it, and kept from one build to the next."""
+    key = f"{'display' if display else 'inline'} {tex}"
+    if key not in FORMULAS:
+        FORMULAS[key] = typesetter().typeset(tex, display)
+    return FORMULAS[key]
+
+
+def kept(app: Sphinx) -> Path:
+    """Where formulas wait for the next build: beside the doctrees, which end with whatever may change them."""
+    return Path(app.doctreedir) / "maths.json"
+
+
+def recall(app: Sphinx) -> None:
+    """Take up the formulas of the last build."""
+    if kept(app).is_file():
+        formulas, outlines = json.loads(kept(app).read_text("utf8"))
+        FORMULAS.update(formulas)
+        OUTLINES.update(outlines)
 
 
 def displayed(tex: str) -> str:
@@ -165,15 +184,18 @@ def add_glyphs(app: Sphinx, failure: Exception | None) -> None:
     """Give every page that was written the outlines that it uses."""
     if failure is not None or app.builder.format != "html":
         return
-    outlines = typesetter().outlines()
+    if typesetter.cache_info().currsize:  # formulas were set in this build
+        OUTLINES.update(typesetter().outlines())
+    kept(app).write_text(json.dumps([FORMULAS, OUTLINES]), "utf8")
     for path in Path(app.outdir).rglob("*.html"):
         page = path.read_text("utf8")
-        if (complete := with_glyphs(page, outlines)) != page:
+        if (complete := with_glyphs(page, OUTLINES)) != page:
             path.write_text(complete, "utf8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Offer the renderer to Sphinx: `html_math_renderer = "prerendered"`."""
     app.add_html_math_renderer(RENDERER, (visit_inline, None), (visit_display, None))
+    app.connect("builder-inited", recall)
     app.connect("build-finished", add_glyphs)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -21,6 +21,8 @@ import nbformat
 from myst_nb.core.read import read_myst_markdown_notebook
 from sphinx_external_toc.parsing import parse_toc_yaml
 
+PROFILES = ("default", "full")  # as in lessonlib.runtime, whose import brings PyTorch and seconds with it
+PROFILE_VARIABLE = "LESSONLIB_PROFILE"
 CELL_LIMIT = 120  # seconds; a page's front matter may set another under mystnb: execution_timeout
 
 
@@ -87,7 +89,7 @@ class Page:
             cell["id"] = f"cell-{index:03d}"
         return notebook
 
-    @property
+    @functools.cached_property
     def code_cells(self) -> list[nbformat.NotebookNode]:
         return [cell for cell in self.notebook.cells if cell.cell_type == "code"]
 
@@ -102,6 +104,7 @@ class Page:
         return int(self.notebook.metadata.get("mystnb", {}).get("execution_timeout", CELL_LIMIT))
 
 
+@functools.cache
 def imported_modules(source: str) -> set[str]:
     """Modules of `lessonlib` that a Python source imports, by dotted name; IPython's magic lines are skipped."""
     plain = re.sub(r"(?m)^[ \t]*[%!].*$", "", source)

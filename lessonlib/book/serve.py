@@ -55,8 +55,9 @@ def rebuild(results: Results) -> None:
     """Execute what changed and render; numbers that moved are told, and shown, since this is the author's preview."""
     try:
         execute(results, results.project.pages())
-        publish(results)
-        for report in check.check(results):
+        reports = check.check(results)
+        publish(results, reports)
+        for report in reports:
             for failure in report.failures:
                 print(f"\n{failure}")
     except BookError as error:

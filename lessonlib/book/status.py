@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Sequence
 
-from lessonlib.book.check import PageReport, check_page
+from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results
 from lessonlib.book.pages import environment
 
 PACKAGES = ("jupyter-book", "sphinx", "myst-nb", "nbclient")
 
 
-def page(results: Results) -> str:
+def page(results: Results, checked: Sequence[PageReport]) -> str:
     """The status of a build as MyST text: totals, a row a page, versions, and every claim."""
     pages = results.project.pages()
-    reports = {item.name: check_page(results, item) for item in pages}
+    reports = {report.name: report for report in checked if report.name in {item.name for item in pages}}
     ran = {item.name: results.notebook(item).metadata.get("lessonlib", {}) for item in pages}
     numbers, claims = sum(report.numbers for report in reports.values()), sum(len(report.claims) for report in reports.values())
     seconds = sum(run.get("seconds", 0.0) for run in ran.values())
