@@ -19,7 +19,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lessonlib.book import status
+import nbformat
+
+from lessonlib.book import notebooks, status
 from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.extension import ROOT_VARIABLE, STATUS
@@ -77,8 +79,18 @@ def up_to_date(results: Results) -> bool:
     return mark.is_file() and mark.read_text() == site_digest(results)
 
 
-def render(results: Results, output: Path, doctrees: Path) -> None:
+def downloads(results: Results, checked: Sequence[PageReport]) -> dict[str, str]:
+    """The notebook of each page that has code, readable without the site, as its download button offers it."""
+    measurements = {name: item.value for report in checked for name, item in report.record.measurements.items()}
+    book = notebooks.context(results.project, measurements)
+    return {page.name: nbformat.writes(notebooks.readable(page, results.notebook(page), book))
+            for page in results.project.pages() if page.code_cells}
+
+
+def render(results: Results, checked: Sequence[PageReport], output: Path, doctrees: Path) -> None:
     """Write the HTML of all pages into `output`, reading again only the pages that changed since `doctrees`.
+
+    The notebooks for download are made meanwhile, while Sphinx works in a process of its own.
 
     Raises
     ------
@@ -87,16 +99,23 @@ def render(results: Results, output: Path, doctrees: Path) -> None:
     """
     variables = dict(os.environ, PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
     variables |= {ROOT_VARIABLE: str(results.project.root), PROFILE_VARIABLE: results.profile, "NO_COLOR": "1"}
-    run = subprocess.run([sys.executable, "-c", RENDER, str(results.project.root), str(output), str(doctrees)],
-                         env=variables, capture_output=True, text=True)
-    log = re.sub(r"\x1b\[[0-9;]*m", "", run.stdout + run.stderr)
-    troubles = list(dict.fromkeys(line.replace(f"{results.project.root}{os.sep}", "") for line in log.splitlines()
+    offered, troubles = {}, []
+    with subprocess.Popen([sys.executable, "-c", RENDER, str(results.project.root), str(output), str(doctrees)],
+                          env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as sphinx:
+        try:
+            offered = downloads(results, checked)
+        except BookError as error:
+            troubles.append(str(error))
+        log = re.sub(r"\x1b\[[0-9;]*m", "", sphinx.communicate()[0])
+    troubles += list(dict.fromkeys(line.replace(f"{results.project.root}{os.sep}", "") for line in log.splitlines()
                                   if re.search(r"WARNING|ERROR|CRITICAL", line)))
-    if run.returncode or troubles:
+    if sphinx.returncode or troubles:
         raise BookError("the site was not rendered:\n" + "\n".join(troubles or log.splitlines()[-25:]))
+    for name, notebook in offered.items():
+        (output / "_sources" / f"{name}.ipynb").write_text(notebook, "utf8")
 
 
-def render_warm(results: Results, output: Path) -> None:
+def render_warm(results: Results, checked: Sequence[PageReport], output: Path) -> None:
     """Render, starting from what the last successful build knew of the pages.
 
     That knowledge is moved aside while it is in use and moved back when the build is clean; a build
@@ -107,7 +126,7 @@ def render_warm(results: Results, output: Path) -> None:
     try:
         if kept.is_dir():
             os.rename(kept, working / "doctrees")
-        render(results, output, working / "doctrees")
+        render(results, checked, output, working / "doctrees")
         shutil.rmtree(kept.parent, ignore_errors=True)
         kept.parent.mkdir(parents=True)
         os.rename(working / "doctrees", kept)
@@ -145,7 +164,7 @@ def publish(results: Results, checked: Sequence[PageReport], say: Callable[[str]
     new = Path(tempfile.mkdtemp(prefix="site-", dir=project.build))
     os.chmod(new, 0o755)
     try:
-        render_warm(results, new)
+        render_warm(results, checked, new)
         (new / ".made-from").write_text(made_from)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)

@@ -24,7 +24,6 @@ from sphinx.util.docutils import SphinxRole
 from lessonlib.book import ledger
 from lessonlib.book.execute import Results
 from lessonlib.book.expected import observed
-from lessonlib.book.notebooks import context, readable
 from lessonlib.book.pages import PROFILE_VARIABLE, Page, Project
 from lessonlib.book.quote import quoted
 
@@ -147,17 +146,6 @@ def derive_repository(app: Sphinx, config: Any) -> None:
         config.html_theme_options["repository_url"] = address
 
 
-def write_downloads(app: Sphinx, error: Exception | None) -> None:
-    """Put the notebook of each page, readable without the site, where its download button points."""
-    if error or app.builder.name != "html":
-        return
-    book = context(results().project, measurements())
-    for page in pages().values():
-        path = Path(app.outdir, "_sources", f"{page.name}.ipynb")
-        if path.exists():
-            path.write_text(nbformat.writes(readable(page, results().notebook(page), book)), "utf8")
-
-
 # Citations ask for pybtex's plugins by the hundred, and each time it searches all installed packages for them.
 pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_point)
 
@@ -168,5 +156,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-get-outdated", outdated)
     app.connect("html-page-context", add_explorers)
     app.connect("html-page-context", launch_notebooks, priority=900)
-    app.connect("build-finished", write_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}
