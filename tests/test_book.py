@@ -16,7 +16,7 @@ from conftest import ROOT, SmallBook, press
 from lessonlib import runtime
 from lessonlib.book import pages
 from lessonlib.book.compare import Number
-from lessonlib.book.execute import Results
+from lessonlib.book.execute import Results, alone
 from lessonlib.book.pages import Project, page_key
 from lessonlib.book.printed import printed_text, tokens
 
@@ -126,6 +126,13 @@ print(f"{loss.item():.17g}")
     book.forget()
     assert book.press("accept", "index").status == 0
     assert re.sub("seconds: .*", "", recorded) == re.sub("seconds: .*", "", (book.root / "tests" / "expected" / "index.yml").read_text())
+
+
+def test_two_builds_at_once_do_not_meet(book: SmallBook) -> None:
+    with alone(Project(book.root)):
+        run = book.press("build")
+    assert run.status == 1 and "another build of this book is running" in run.output
+    assert book.press("build").status == 0
 
 
 def test_the_command_line_says_what_is_wrong(book: SmallBook, tmp_path: Path) -> None:

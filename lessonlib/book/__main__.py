@@ -66,21 +66,28 @@ def run_build(results: Results, arguments: argparse.Namespace) -> None:
     print(f"done in {time.monotonic() - started:.1f} s")
 
 
+def work(results: Results, arguments: argparse.Namespace) -> None:
+    """Carry out a command that writes in the build folder."""
+    if arguments.command == "accept":
+        accept.accept(results, arguments.pages, workers=arguments.jobs)
+    elif arguments.command == "bands":
+        bands.bands(results, arguments.pages, arguments.under, workers=arguments.jobs)
+    else:
+        run_build(results, arguments)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit status is 0 only if all that was asked for succeeded."""
     arguments = parser().parse_args(argv)
     results = Results(Project(arguments.root.resolve()), arguments.profile)
     try:
-        if arguments.command in ("build", "check"):
-            run_build(results, arguments)
-        elif arguments.command == "accept":
-            accept.accept(results, arguments.pages, workers=arguments.jobs)
-        elif arguments.command == "bands":
-            bands.bands(results, arguments.pages, arguments.under, workers=arguments.jobs)
-        elif arguments.command == "serve":
+        if arguments.command == "serve":
             serve.serve(results, arguments.port)
-        else:
+        elif arguments.command == "notebooks":
             notebooks.write_notebooks(results.project, results, arguments.folder)
+        else:
+            with execute.alone(results.project):
+                work(results, arguments)
     except BookError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1

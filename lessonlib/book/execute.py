@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,27 @@ def write_whole(path: Path, text: str) -> None:
         file.write(text)
     os.chmod(temporary, 0o644)
     os.replace(temporary, path)
+
+
+@contextmanager
+def alone(project: Project) -> Iterator[None]:
+    """Let one command at a time work in a build folder; the lock ends with the process, however that ends.
+
+    Raises
+    ------
+    BookError
+        If another command is at work there.
+    """
+    project.build.mkdir(parents=True, exist_ok=True)
+    with (project.build / "lock").open("w") as lock:
+        try:
+            import fcntl
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows
+            pass
+        except BlockingIOError:
+            raise BookError("another build of this book is running; wait until it has ended") from None
+        yield
 
 
 class Results:

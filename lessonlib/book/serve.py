@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lessonlib.book import check
 from lessonlib.book.build import files_below, live_site, publish
-from lessonlib.book.execute import Results, execute
+from lessonlib.book.execute import Results, alone, execute
 from lessonlib.book.pages import BookError
 
 POLL_SECONDS = 0.5
@@ -54,9 +54,10 @@ def state(results: Results) -> dict[Path, int]:
 def rebuild(results: Results) -> None:
     """Execute what changed and render; numbers that moved are told, and shown, since this is the author's preview."""
     try:
-        execute(results, results.project.pages())
-        reports = check.check(results)
-        publish(results, reports)
+        with alone(results.project):
+            execute(results, results.project.pages())
+            reports = check.check(results)
+            publish(results, reports)
         for report in reports:
             for failure in report.failures:
                 print(f"\n{failure}")
