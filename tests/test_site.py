@@ -36,10 +36,10 @@ READ_TEXT = """() => {
   return copy.textContent;
 }"""
 
-# Contrast of each text of each figure with what lies behind the figure, as [ratio, text], lowest first.
+# Contrast of each text of each figure with what lies behind it, shapes of the figure included, as [ratio, text], lowest first.
 FIGURE_CONTRAST = """() => {
   const channels = c => c.match(/[\\d.]+/g).map(Number);
-  const light = c => channels(c).slice(0, 3).map(v => v / 255)
+  const light = c => (Array.isArray(c) ? c : channels(c)).slice(0, 3).map(v => v / 255)
     .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
   const behind = e => {
     for (; e; e = e.parentElement) {
@@ -48,9 +48,22 @@ FIGURE_CONTRAST = """() => {
     }
     return "rgb(255, 255, 255)";
   };
+  const under = text => {
+    const svg = text.closest("svg"), box = text.getBoundingClientRect();
+    const middle = new DOMPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    let colour = channels(behind(svg)).slice(0, 3);
+    for (const shape of svg.querySelectorAll("path, rect, circle, polygon")) {
+      const style = getComputedStyle(shape), before = shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING;
+      if (!before || style.fill === "none" || shape.closest("defs, clipPath")) continue;
+      if (!shape.isPointInFill(middle.matrixTransform(shape.getScreenCTM().inverse()))) continue;
+      const alpha = style.fillOpacity * style.opacity * (channels(style.fill)[3] ?? 1);
+      colour = colour.map((v, i) => alpha * channels(style.fill)[i] + (1 - alpha) * v);
+    }
+    return colour;
+  };
   return [...document.querySelectorAll("article svg.figure text, article svg.figure tspan, article .explorer svg text")]
     .filter(t => t.textContent.trim()).map(t => {
-      const [a, b] = [light(getComputedStyle(t).fill), light(behind(t.closest("svg")))].sort((x, y) => y - x);
+      const [a, b] = [light(getComputedStyle(t).fill), light(under(t))].sort((x, y) => y - x);
       return [(a + 0.05) / (b + 0.05), t.textContent];
     }).sort((x, y) => x[0] - y[0]);
 }"""
