@@ -75,7 +75,7 @@ OUT_OF_REACH = """() => [...document.querySelectorAll("article *")].filter(e =>
   .map(e => e.outerHTML.slice(0, 120))"""
 
 # Drawings are images to axe, which takes a minute to look at each of their lines; FIGURE_CONTRAST measures their text.
-EMPTY_DRAWINGS = """() => document.querySelectorAll("svg, math:not(th math)")
+EMPTY_DRAWINGS = """() => document.querySelectorAll("svg, math")
   .forEach(e => e.replaceChildren(...e.querySelectorAll(":scope > title")))"""
 
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(e => e.open = true)"
