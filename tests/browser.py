@@ -36,6 +36,26 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+@contextmanager
+def explorer_page(elements: str, kind: str, folder: Path) -> Iterator[Any]:
+    """A page with explorers and their script, opened from the disk at a phone's width without a network.
+
+    It keeps what went wrong in `faults`, and where the text after the explorers stood before the script in `window.before`.
+    """
+    script = (Path(__file__).parents[1] / "book" / "assets" / f"{kind}.js").read_text(encoding="utf-8")
+    path = folder / "page.html"
+    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{elements}<p id=after>after</p>"
+                    f"<script>window.before = document.getElementById('after').offsetTop</script><script>{script}</script></body></html>",
+                    encoding="utf-8")
+    with chromium() as browser:
+        opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)
+        opened.faults = []
+        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
+        opened.on("console", lambda message: message.type == "error" and opened.faults.append(message.text))
+        opened.goto(path.as_uri())
+        yield opened
+
+
 class Compressing(http.server.SimpleHTTPRequestHandler):
     """Serves files as a real host does: text compressed, nothing logged."""
 

@@ -2,12 +2,12 @@
 
 import json
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import explorer_page
 
 from lessonlib import explorers
 from lessonlib.explorers import explorer_html, packed, rounded
@@ -110,25 +110,8 @@ def test_the_output_is_checked_by_its_description(monkeypatch):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """A page with two explorers and the script, opened from the disk in a browser without a network."""
-    driver = pytest.importorskip("playwright.sync_api")
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    path = tmp_path_factory.mktemp("explorer") / "page.html"
-    script = (ASSETS / "gradient-flow.js").read_text(encoding="utf-8")
-    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{element(digits=4)}{element()}"
-                    f"<p id=after>after</p><script>window.before = document.getElementById('after').offsetTop</script>"
-                    f"<script>{script}</script></body></html>", encoding="utf-8")
-    with driver.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox", "--disable-gpu"])
-        except driver.Error as error:
-            pytest.skip(f"no browser: {error}")
-        opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)
-        opened.faults = []
-        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
-        opened.on("console", lambda message: message.type == "error" and opened.faults.append(message.text))
-        opened.goto(path.as_uri())
+    with explorer_page(element(digits=4) + element(), "gradient-flow", tmp_path_factory.mktemp("explorer")) as opened:
         yield opened
-        browser.close()
 
 
 def reading(page):

@@ -2,9 +2,7 @@
 
 import json
 import math
-import shutil
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from browser import explorer_page
 
 from lessonlib import gated as G
 from lessonlib.explorers import explorer_html
@@ -324,8 +323,6 @@ LAGS = [0, 20, 100, 200]
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """Two forget-bias explorers, opened from the disk in a browser without a network."""
-    driver = pytest.importorskip("playwright.sync_api")
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     figure, axes = new_figure(height=3.0)
     axes.plot([0, 1])
     curves = [[[-0.1 * n for n in LAGS], [-0.2 * n for n in LAGS], [-0.05 * n for n in LAGS]], [[0.0] * 4, [-0.2] * 4, [0.2] * 4]]
@@ -333,23 +330,9 @@ def page(tmp_path_factory):
             "curves": curves, "reaches": [30, 200]}
     element = explorer_html("forget-bias", data, figure, "A line that falls with the lag, at a forget bias of 0.", "Explorer",
                             digits=4, controls="17.2rem")
-    script = (Path(__file__).parents[1] / "book" / "assets" / "forget-bias.js").read_text(encoding="utf-8")
-    path = tmp_path_factory.mktemp("explorer") / "page.html"
-    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{element}{element}"
-                    f"<p id=after>after</p><script>window.before = document.getElementById('after').offsetTop</script>"
-                    f"<script>{script}</script></body></html>", encoding="utf-8")
     assert json.loads(element.split('json">')[1].split("</script>")[0])["reaches"] == [30, 200]
-    with driver.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox", "--disable-gpu"])
-        except driver.Error as error:
-            pytest.skip(f"no browser: {error}")
-        opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)
-        opened.faults = []
-        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
-        opened.goto(path.as_uri())
+    with explorer_page(element + element, "forget-bias", tmp_path_factory.mktemp("explorer")) as opened:
         yield opened
-        browser.close()
 
 
 def test_explorer_fits_a_phone_names_its_control_and_moves_nothing(page):

@@ -1,8 +1,6 @@
 """Padding, masks, packing, last states, buckets and streams, against PyTorch and against running each sequence alone."""
 
 import math
-import shutil
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
@@ -11,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
+from browser import explorer_page
 
 from lessonlib.drawings_training import draw_batches, draw_last_states, draw_streams, in_batches
 from lessonlib.explorers import explorer_html
@@ -256,27 +255,11 @@ def test_drawings_refuse_what_they_cannot_draw(name, call):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """A page with two explorers and the script, opened on a phone's width without a network."""
-    driver = pytest.importorskip("playwright.sync_api")
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     start = {"lengths": [3, 10, 5, 7, 2, 6], "longest": 10, "sizes": [2, 3, 6], "size": 2, "by_length": False}
     element = explorer_html("padding", start, draw_batches(start["lengths"], batch_size=2, steps=10), "Six sequences in batches of two.",
                             "Explorer", controls="27rem")
-    script = (Path(__file__).parents[1] / "book" / "assets" / "padding.js").read_text(encoding="utf-8")
-    path = tmp_path_factory.mktemp("padding") / "page.html"
-    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{element}{element}<p id=after>after</p>"
-                    f"<script>window.before = document.getElementById('after').offsetTop</script><script>{script}</script></body></html>",
-                    encoding="utf-8")
-    with driver.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox", "--disable-gpu"])
-        except driver.Error as error:
-            pytest.skip(f"no browser: {error}")
-        opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)
-        opened.faults = []
-        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
-        opened.goto(path.as_uri())
+    with explorer_page(element + element, "padding", tmp_path_factory.mktemp("padding")) as opened:
         yield opened
-        browser.close()
 
 
 def reading(page):
