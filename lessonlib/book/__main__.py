@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lessonlib.book import accept, bands, build, check, execute, notebooks, serve
+from lessonlib.book import accept, bands, build, check, drift, execute, notebooks, serve
 from lessonlib.book.execute import Results
 from lessonlib.book.pages import PROFILES, BookError, Project
 
@@ -29,7 +29,8 @@ def parser() -> argparse.ArgumentParser:
         return sub
 
     command("build", "execute what changed, check the numbers, write the site to _build/html")
-    command("check", "execute what changed and check the numbers; write no site")
+    command("check", "execute what changed and check the numbers; write no site").add_argument(
+        "--drift", type=Path, metavar="FILE", help="write to FILE how far each number moved, within its tolerance or beyond")
     command("accept", "show how the numbers of these pages moved, and record them", "+")
     command("bands", "run pages under settings that may not matter and report how far each number moves", "+").add_argument(
         "--under", choices=list(bands.SETTINGS), action="append", help="only this setting (repeat for more; all by default)")
@@ -55,7 +56,12 @@ def run_build(results: Results, arguments: argparse.Namespace) -> None:
     """Execute, check and, unless only a check was asked for, write the site."""
     started = time.monotonic()
     pages = results.project.pages(arguments.pages)
-    ran = execute.execute(results, pages, workers=arguments.jobs, scheduler=arguments.scheduler)
+    report = getattr(arguments, "drift", None)
+    try:
+        ran = execute.execute(results, pages, workers=arguments.jobs, scheduler=arguments.scheduler)
+    finally:
+        if report:
+            report.write_text(drift.table(results, arguments.pages), "utf8")
     print(f"{len(ran)} of {len(pages)} pages executed")
     reports = run_check(results, arguments.pages)
     if arguments.command == "build":

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lessonlib.book import bands
+from lessonlib.book.compare import count_numbers
 from lessonlib.book.execute import Results, execute
 from lessonlib.book.expected import Measured, Printed, Record, differences, load, observed, save
 from lessonlib.book.pages import BookError
@@ -19,9 +20,22 @@ def banded(results: Results, page: Any, old: Record | None, new: Record) -> Reco
         for name, item in getattr(new, group).items():
             before = getattr(old, group).get(name) if old else None
             band = measured[group].get(name) if measured else band_of(before)
-            if item.kind == "trained" and band is not None:
+            if item.kind == "trained" and fits(item, band):
                 set_band(item, band)
     return new
+
+
+def fits(item: Printed | Measured, band: Any) -> bool:
+    """Is there a band for each number? One that was recorded before may belong to a cell that printed others."""
+    if band is None or isinstance(item, Printed):
+        return band is not None and len(band) == count_numbers(item.text)
+    return same_shape(item.value, band)
+
+
+def same_shape(value: Any, band: Any) -> bool:
+    if not (isinstance(value, list) and isinstance(band, list)):
+        return not (isinstance(value, list) or isinstance(band, list))
+    return len(value) == len(band) and all(map(same_shape, value, band))
 
 
 def band_of(item: Printed | Measured | None) -> Any:

@@ -1,13 +1,17 @@
 """How far numbers move when nothing that matters changes: the measured width of `trained` bands.
 
-A page runs again under other instruction sets and thread counts, which stand for other machines.
-The spread of a number over these runs, with a margin, is its band. The spread over seeds is
-another thing, a result, and is printed as one.
+A page runs again under other instruction sets, other paths through the matrix library and another
+thread count, which stand for other machines. The spread of a number over these runs, with a margin,
+is its band. A few runs may leave a number where it was by chance; so a fraction moves at least as far
+as half of its neighbours do, those that the same cell prints in the same format. A whole number may be
+a setting or a count, and has its own spread alone. The spread over seeds is another thing, a result,
+and is printed as one.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +25,14 @@ from lessonlib.book.expected import Record, differences, load, observed
 from lessonlib.book.pages import BookError, Page
 from lessonlib.book.progress import Progress
 
+SCALAR = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+          "OPENBLAS_CORETYPE": "Nehalem"}
+COMPATIBLE = {"MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Sandybridge"}
+# On a machine whose own setting is AVX2, as those of AMD are, `avx2` changes nothing; the others change rounding everywhere.
 SETTINGS: dict[str, dict[str, str]] = {
-    "scalar": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
-               "OPENBLAS_CORETYPE": "Nehalem"},
+    "scalar": SCALAR,
+    "compatible": COMPATIBLE,
+    "scalar compatible": SCALAR | COMPATIBLE,
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2",
              "OPENBLAS_CORETYPE": "Haswell"},
     "two threads": {"LESSONLIB_THREADS": "2", "OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
@@ -33,15 +42,25 @@ MARGIN = 3  # a band is so many times the largest deviation seen under the setti
 
 @dataclass(frozen=True)
 class Spread:
-    """Where the numbers of one trained cell, or one measurement, went under the settings."""
+    """Where the numbers of one trained cell, or one measurement, went under the settings.
+
+    `formats` tells which numbers are neighbours; it is None for whole numbers, which have none.
+    """
 
     reference: list[float]
     runs: list[list[float]]
+    formats: list[str | None]
+
+    def deviations(self) -> list[float]:
+        """The largest distance of each number from its reference."""
+        return [max((abs(run[index] - value) for run in self.runs), default=0.0) for index, value in enumerate(self.reference)]
 
     def bands(self) -> list[float]:
-        """A band for each number: the margin times its largest deviation, rounded up to one digit."""
-        return [round_up(MARGIN * max(abs(run[index] - value) for run in self.runs))
-                for index, value in enumerate(self.reference)]
+        """A band for each number: the margin times its deviation, or its neighbours' median one; rounded up to one digit."""
+        own = self.deviations()
+        shared = {kind: statistics.median([move for move, other in zip(own, self.formats, strict=True) if other == kind and math.isfinite(move)]
+                                          or [0.0]) for kind in {*self.formats} - {None}}
+        return [round_up(MARGIN * max(move, shared.get(kind, 0.0))) for move, kind in zip(own, self.formats, strict=True)]
 
 
 def round_up(value: float) -> float:
@@ -56,11 +75,22 @@ def numbers(text: str) -> list[float]:
     return [float(token.value) for token in tokens(text) if isinstance(token, Number)]
 
 
-def flat(value: Any) -> list[float]:
+def formats(text: str) -> list[str | None]:
+    """How each number of a text is written; None for whole numbers."""
+    return [None if token.is_integer else f"{token.decimals} decimals{'' if token.exponent is None else ', power of ten'}"
+            for token in tokens(text) if isinstance(token, Number)]
+
+
+def leaves(value: Any) -> list[int | float]:
     """The numbers of a measurement, nested lists in order; texts and truth values have none."""
     if isinstance(value, list):
-        return [number for item in value for number in flat(item)]
-    return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+        return [number for item in value for number in leaves(item)]
+    return [value] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+
+
+def flat(value: Any) -> list[float]:
+    """The same as floats."""
+    return [float(number) for number in leaves(value)]
 
 
 def shaped(like: Any, values: list[float]) -> Any:
@@ -87,9 +117,10 @@ def run_under_settings(results: Results, page: Page, under: Sequence[str], worke
 
 def spreads(reference: Record, others: Sequence[Record]) -> tuple[dict[str, Spread], dict[str, Spread]]:
     """The spread of each trained cell and each trained measurement of a page."""
-    cells = {name: Spread(numbers(cell.text), [numbers(other.cells[name].text) for other in others])
+    cells = {name: Spread(numbers(cell.text), [numbers(other.cells[name].text) for other in others], formats(cell.text))
              for name, cell in reference.cells.items() if cell.kind == "trained" and cell.text}
-    measured = {name: Spread(flat(item.value), [flat(other.measurements[name].value) for other in others])
+    measured = {name: Spread(flat(item.value), [flat(other.measurements[name].value) for other in others],
+                             [None if isinstance(number, int) else "fraction" for number in leaves(item.value)])
                 for name, item in reference.measurements.items() if item.kind == "trained"}
     for name, spread in {**cells, **measured}.items():
         if any(len(numbers) != len(spread.reference) for numbers in spread.runs):
@@ -113,8 +144,7 @@ def bands(results: Results, names: Sequence[str], under: Sequence[str] | None = 
                   for name, other in run_under_settings(results, page, under, workers).items()}
         cells, measured = spreads(reference, list(others.values()))
         for name, spread in {**cells, **measured}.items():
-            moved = max((max(abs(run[i] - value) for run in spread.runs) for i, value in enumerate(spread.reference)), default=0.0)
-            say(f"{page.name} {name}: {len(spread.reference)} numbers, largest deviation {moved:.3g}")
+            say(f"{page.name} {name}: {len(spread.reference)} numbers, largest deviation {max(spread.deviations(), default=0.0):.3g}")
         how = f"{MARGIN} times the largest deviation under the settings {', '.join(under)}"
         found = {"key": results.key(page), "how": how, "cells": {name: spread.bands() for name, spread in cells.items()},
                  "measurements": {name: shaped(reference.measurements[name].value, spread.bands())

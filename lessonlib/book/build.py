@@ -1,15 +1,17 @@
 """From executed pages to a site: render with Jupyter Book, and replace the site in one move.
 
-Every build writes a complete new site beside the old one. `_build/html` is a link that is pointed
+Every build makes a complete new site beside the old one. `_build/html` is a link that is pointed
 at the new one when all is done; whatever fails or is killed before leaves the old site as it was.
-Sphinx's memory of unchanged pages is kept from the last build that succeeded, and from no other, so
-a warning is an error on a warm build as on a cold one.
+Sphinx's memory of unchanged pages is kept from the last build that succeeded, and from no other, and
+all pages are written again where something changed that pages show of each other: a warning is an
+error on a warm build as on a cold one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -24,9 +26,11 @@ import nbformat
 from lessonlib.book import notebooks, status
 from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results, write_whole
-from lessonlib.book.extension import ROOT_VARIABLE, STATUS
+from lessonlib.book.extension import ROOT_VARIABLE, STATUS, TOLD
 from lessonlib.book.pages import PROFILE_VARIABLE, BookError, Project
+from lessonlib.book.publication import write_archive
 
+MARK = ".made-from"  # in a site and in the doctrees kept with it: the digest of what they are made from
 RENDER = """
 import gc, sys
 gc.disable()  # a third of the time goes into looking for rubbish in millions of nodes that all stay
@@ -36,7 +40,7 @@ root, output, doctrees = map(Path, sys.argv[1:4])
 outcome = build_sphinx(
     root / "book", output, doctreedir=doctrees, noconfig=True, path_config=root / "_config.yml",
     confoverrides={"external_toc_path": str(root / "_toc.yml"), "nitpicky": True, "latex_individualpages": False},
-    warningiserror=True, keep_going=True, force_all=True, quiet=True)
+    warningiserror=True, keep_going=True, quiet=True)
 sys.exit(0 if outcome == 0 else 1)
 """
 
@@ -60,12 +64,25 @@ def machinery_digest(project: Project) -> str:
     return hashlib.sha256((repr(versions) + repr([path.read_bytes() for path in paths])).encode()).hexdigest()[:24]
 
 
+def runs(results: Results) -> dict[str, str]:
+    """Which run of each page the site shows."""
+    return {page.name: f"{results.key(page)} {results.path(page).stat().st_mtime_ns}"
+            for page in results.project.pages() if page.code_cells}
+
+
 def site_digest(results: Results) -> str:
     """A hash of all that the site is made from; a site with this digest is up to date."""
     project = results.project
     paths = files_below(project.book) + files_below(project.expected) + files_below(project.root / "lessonlib")
-    runs = [f"{results.key(page)} {results.path(page).stat().st_mtime_ns}" for page in project.pages() if page.code_cells]
-    return digest(project.root, paths, machinery_digest(project), results.profile, *runs)
+    return digest(project.root, paths, machinery_digest(project), results.profile, *runs(results).values())
+
+
+def tell(results: Results, checked: Sequence[PageReport]) -> None:
+    """Leave for Sphinx, which runs in a process of its own, what it must know of the runs of all pages."""
+    found = {name: (item.value, report.name, item.cell) for report in checked for name, item in report.record.measurements.items()}
+    told = {"runs": runs(results), "measurements": {name: value for name, (value, _, _) in found.items()},
+            "origins": {name: place for name, (_, *place) in found.items()}}
+    write_whole(results.project.build / TOLD, json.dumps(told))
 
 
 def live_site(project: Project) -> Path:
@@ -75,7 +92,7 @@ def live_site(project: Project) -> Path:
 
 def up_to_date(results: Results) -> bool:
     """Is the site that is there made from just what is there now?"""
-    mark = live_site(results.project) / ".made-from"
+    mark = live_site(results.project) / MARK
     return mark.is_file() and mark.read_text() == site_digest(results)
 
 
@@ -113,10 +130,18 @@ def render(results: Results, checked: Sequence[PageReport], output: Path, doctre
         raise BookError("the site was not rendered:\n" + "\n".join(troubles or log.splitlines()[-25:]))
     for name, notebook in offered.items():
         (output / "_sources" / f"{name}.ipynb").write_text(notebook, "utf8")
+    write_archive(output)
 
 
-def render_warm(results: Results, checked: Sequence[PageReport], output: Path) -> None:
-    """Render, starting from what the last successful build knew of the pages.
+def start_from(site: Path, doctrees: Path, output: Path) -> None:
+    """Copy the pages of the last site into the new one, if it is the site that these doctrees were kept with."""
+    marks = [site / MARK, doctrees / MARK]
+    if all(mark.is_file() for mark in marks) and marks[0].read_text() == marks[1].read_text():
+        shutil.copytree(site, output, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_static", MARK))
+
+
+def render_warm(results: Results, checked: Sequence[PageReport], output: Path, made_from: str) -> None:
+    """Render, starting from the last site and from what the last successful build knew of the pages.
 
     That knowledge is moved aside while it is in use and moved back when the build is clean; a build
     that fails or is killed loses it, and the next one reads every page.
@@ -126,7 +151,10 @@ def render_warm(results: Results, checked: Sequence[PageReport], output: Path) -
     try:
         if kept.is_dir():
             os.rename(kept, working / "doctrees")
+            start_from(live_site(results.project), working / "doctrees", output)
         render(results, checked, output, working / "doctrees")
+        for folder in (working / "doctrees", output):
+            (folder / MARK).write_text(made_from)
         shutil.rmtree(kept.parent, ignore_errors=True)
         kept.parent.mkdir(parents=True)
         os.rename(working / "doctrees", kept)
@@ -161,11 +189,11 @@ def publish(results: Results, checked: Sequence[PageReport], say: Callable[[str]
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
     made_from = site_digest(results)
     write_whole(project.build / STATUS, status.page(results, checked))
+    tell(results, checked)
     new = Path(tempfile.mkdtemp(prefix="site-", dir=project.build))
     os.chmod(new, 0o755)
     try:
-        render_warm(results, checked, new)
-        (new / ".made-from").write_text(made_from)
+        render_warm(results, checked, new, made_from)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise

@@ -76,7 +76,7 @@ class Drift:
 
 # ---------------------------------------------------------------- printed text
 
-def compare(recorded: str, got: str, kind: str, bands: Sequence[float | None] | None = None) -> list[Drift]:
+def compare(recorded: str, got: str, kind: str, bands: Sequence[float | None] | None = None, *, least: float = FULL) -> list[Drift]:
     """Where the text of a run departs from the recorded text by more than the class of its cell allows.
 
     Parameters
@@ -88,6 +88,8 @@ def compare(recorded: str, got: str, kind: str, bands: Sequence[float | None] | 
     bands : sequence of float or None
         For `trained`: the absolute band of each number of the recorded text, in its order; None or 0 stands
         for the tolerance of `printed`, which is also the least. Other classes pass it over.
+    least : float
+        Share of its tolerance beyond which a difference counts: 1, or 0 to see all that moved.
 
     Returns
     -------
@@ -106,7 +108,7 @@ def compare(recorded: str, got: str, kind: str, bands: Sequence[float | None] | 
     drifts = list(moved)
     for old, new, band in pairs:
         share, rule = _share(old, new, kind, band)
-        if share > FULL:
+        if share > least:
             drifts.append(Drift(kind, new.line, lines[new.line - 1], new.column, old.text, new.text, rule, share))
     return drifts
 
@@ -258,7 +260,7 @@ def _magnitude(old: Decimal, new: Decimal) -> tuple[float, str]:
 
 # ---------------------------------------------------------------- measurements
 
-def compare_value(recorded: Any, got: Any, kind: str, band: Any = None, *, name: str = "") -> list[Drift]:
+def compare_value(recorded: Any, got: Any, kind: str, band: Any = None, *, name: str = "", least: float = FULL) -> list[Drift]:
     """Where a measurement departs from the recorded one by more than its class allows.
 
     Numbers are at full precision. Whole numbers, truth values and strings are equal, save that a band in `trained`
@@ -275,6 +277,8 @@ def compare_value(recorded: Any, got: Any, kind: str, band: Any = None, *, name:
         For `trained`: one for all numbers, or one each. Other classes pass it over.
     name : str
         Of the measurement, for the explanation.
+    least : float
+        As for `compare`.
 
     Returns
     -------
@@ -287,13 +291,13 @@ def compare_value(recorded: Any, got: Any, kind: str, band: Any = None, *, name:
         If the class is unknown, or the bands have not the shape of the recorded list.
     """
     _known(kind)
-    return _compare_item(recorded, got, kind, band if kind == "trained" else None, name)
+    return _compare_item(recorded, got, kind, band if kind == "trained" else None, name, least)
 
 
-def _compare_item(old: Any, new: Any, kind: str, band: Any, place: str) -> list[Drift]:
+def _compare_item(old: Any, new: Any, kind: str, band: Any, place: str, least: float) -> list[Drift]:
     def drift(share: float, rule: str, was: str = repr(old), now: str = repr(new)) -> list[Drift]:
         detail = (f"measurement {place}",) if place else ()
-        return [Drift(kind, 0, place, 0, was, now, rule, share, detail)] if share > FULL else []
+        return [Drift(kind, 0, place, 0, was, now, rule, share, detail)] if share > least else []
 
     if isinstance(band, (list, tuple)) and not (isinstance(old, (list, tuple)) and len(old) == len(band)):
         raise ValueError(f"band is a list of {len(band)}; the recorded value {place} has another shape")
@@ -302,12 +306,12 @@ def _compare_item(old: Any, new: Any, kind: str, band: Any, place: str) -> list[
             return drift(math.inf, "lists of equal length", f"{len(old)} items", f"{len(new)} items")
         bands = band if isinstance(band, (list, tuple)) else [band] * len(old)
         return [found for i, (x, y, b) in enumerate(zip(old, new, bands, strict=True))
-                for found in _compare_item(x, y, kind, b, f"{place}[{i}]")]
+                for found in _compare_item(x, y, kind, b, f"{place}[{i}]", least)]
     if type(old) is not type(new):
         return drift(math.inf, f"a {type(old).__name__}")
     if isinstance(old, str):
         if kind == "timing":
-            return [replace(found, detail=(*found.detail, f"measurement {place}")) for found in compare(old, new, kind)]
+            return [replace(found, detail=(*found.detail, f"measurement {place}")) for found in compare(old, new, kind, least=least)]
         return [] if kind == "sampled" else drift(0.0 if old == new else math.inf, "none")
     if isinstance(old, bool):
         return drift(0.0 if old is new else math.inf, "none")

@@ -91,7 +91,7 @@ class Results:
         if not self.has(page):
             raise BookError(f"{page.name} has not been executed since its code changed; "
                             f"run: python -m lessonlib.book build {page.name}")
-        stored = nbformat.read(self.path(page), as_version=4)
+        stored = nbformat.v4.reads(self.path(page).read_text("utf8"))  # valid, since `keep` wrote it
         outputs = iter(cell for cell in stored.cells if cell.cell_type == "code")
         merged = nbformat.from_dict(page.notebook)
         for index, cell in enumerate(merged.cells):

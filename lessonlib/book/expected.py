@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import yaml
 
-from lessonlib.book.compare import Drift, cell_class, compare, compare_value, count_numbers, worst_share
+from lessonlib.book.compare import FULL, Drift, cell_class, compare, compare_value, count_numbers, worst_share
 from lessonlib.book.execute import write_whole
 from lessonlib.book.pages import BookError, Page, Project
 from lessonlib.book.printed import printed_text
@@ -172,22 +172,34 @@ def explain(page: str, cell: str, drift: Drift, measurement: str = "") -> Failur
                    f"  accept: python -m lessonlib.book accept {page}   (after you know why it moved)", drift.size)
 
 
+def drifts(recorded: Record, got: Record, least: float = FULL) -> Iterator[tuple[str, str, Drift]]:
+    """Each number and word that moved by more than `least` tolerances: its cell, its measurement ("" if printed), and how."""
+    for name, cell in got.cells.items():
+        known = recorded.cells.get(name)
+        if known and cell.text and known.kind == cell.kind:
+            yield from ((name, "", drift) for drift in compare(known.text, cell.text, cell.kind, known.bands, least=least))
+    for name, item in got.measurements.items():
+        if known := recorded.measurements.get(name):
+            yield from ((item.cell, name, drift) for drift in compare_value(known.value, item.value, item.kind, known.band, least=least))
+
+
 def differences(page: str, recorded: Record | None, got: Record) -> list[Failure]:
     """Everything in which a run differs from the record beyond its tolerance."""
     if recorded is None:
         if not any(cell.text for cell in got.cells.values()) and not got.measurements:
             return []
         return [Failure(page, None, f"nothing is recorded for this page; run: python -m lessonlib.book accept {page}")]
-    failures = []
+    failures = [explain(page, cell, drift, name) for cell, name, drift in drifts(recorded, got)]
     for name, cell in got.cells.items():
-        failures += cell_differences(page, name, recorded.cells.get(name), cell)
+        known = recorded.cells.get(name)
+        if cell.text and known is None:
+            failures.append(Failure(page, name, "this cell prints, and nothing is recorded for it; accept the page:\n    "
+                                    + cell.text.replace("\n", "\n    ")))
+        elif cell.text and known.kind != cell.kind:
+            failures.append(Failure(page, name, f"its class is {cell.kind}, recorded as {known.kind}; accept the page"))
     for name, item in got.measurements.items():
-        known = recorded.measurements.get(name)
-        if known is None:
+        if name not in recorded.measurements:
             failures.append(Failure(page, item.cell, f"the measurement {name} is not recorded; accept the page"))
-        else:
-            failures += [explain(page, item.cell, drift, name)
-                         for drift in compare_value(known.value, item.value, item.kind, known.band)]
     printing = {name for name, cell in got.cells.items() if cell.text}
     for name in recorded.cells.keys() - printing:
         failures.append(Failure(page, name, "numbers are recorded for this cell, but no cell prints them any more; accept the page"))
@@ -195,18 +207,6 @@ def differences(page: str, recorded: Record | None, got: Record) -> list[Failure
         failures.append(Failure(page, recorded.measurements[name].cell,
                                 f"the measurement {name} is recorded, but nothing measures it any more; accept the page"))
     return failures
-
-
-def cell_differences(page: str, name: str, recorded: Printed | None, got: Printed) -> list[Failure]:
-    """Everything in which one cell's printed text differs from its record."""
-    if not got.text:
-        return []
-    if recorded is None:
-        return [Failure(page, name, "this cell prints, and nothing is recorded for it; accept the page:\n    "
-                        + got.text.replace("\n", "\n    "))]
-    if recorded.kind != got.kind:
-        return [Failure(page, name, f"its class is {got.kind}, recorded as {recorded.kind}; accept the page")]
-    return [explain(page, name, drift) for drift in compare(recorded.text, got.text, got.kind, recorded.bands)]
 
 
 def coverage(recorded: Record, got: Record) -> tuple[int, float]:

@@ -23,11 +23,12 @@ from sphinx.util.docutils import SphinxRole
 
 from lessonlib.book import ledger
 from lessonlib.book.execute import Results
-from lessonlib.book.expected import observed
 from lessonlib.book.pages import PROFILE_VARIABLE, Page, Project
-from lessonlib.book.quote import quoted
+from lessonlib.book.permalinks import link_to_cell
+from lessonlib.book.quote import TARGET, quoted
 
 STATUS = "status.md"  # in the build folder: what the status page shows
+TOLD = "told.json"  # in the build folder: what the build tells Sphinx of the runs
 ROOT_VARIABLE = "LESSONLIB_ROOT"  # set by the build, which runs Sphinx in a process of its own
 SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
 
@@ -45,13 +46,14 @@ def pages() -> dict[str, Page]:
 
 
 @functools.cache
+def told() -> dict[str, Any]:
+    """What the build says of the runs, so that Sphinx need not read them all again; see `build.tell`."""
+    return json.loads((results().project.build / TOLD).read_text("utf8"))
+
+
 def measurements() -> dict[str, Any]:
     """All measurements of the book, by name."""
-    found: dict[str, Any] = {}
-    for page in pages().values():
-        record, _ = observed(page, results().notebook(page))
-        found.update({name: item.value for name, item in record.measurements.items()})
-    return found
+    return told()["measurements"]
 
 
 def read_page(text: str) -> nbformat.NotebookNode:
@@ -77,10 +79,11 @@ class MeasuredRole(SphinxRole):
             message = self.inliner.reporter.warning(f"measured: {error}", line=self.lineno)
             return [nodes.problematic(self.rawtext, self.rawtext)], [message]
         mantissa, times, power = shown.partition(" × 10")
-        node = nodes.inline(self.rawtext, mantissa + times, classes=["measured"])
+        node = nodes.inline(self.rawtext, mantissa + times)
         if times:
             node += nodes.superscript("", power.translate(SUPERSCRIPTS))
-        return [node], []
+        page, cell = told()["origins"][TARGET.match(self.text)["name"]]
+        return [link_to_cell(node, page, cell, self.env.docname)], []
 
 
 @functools.cache
@@ -102,10 +105,10 @@ GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 def page_state(name: str) -> str:
     """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
     page = pages()[name]
-    values: Any = [measurements().get(name) for name in re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)]
+    quoted_names = re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)
+    values: Any = [(measurements().get(name), told()["origins"].get(name)) for name in quoted_names]
     values += [write() for place, write in GENERATED.items() if place in page.text]
-    outputs = results().path(page).stat().st_mtime_ns if page.code_cells else 0
-    return hashlib.sha256(json.dumps([results().key(page), outputs, values]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([told()["runs"].get(name), values]).encode()).hexdigest()
 
 
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
@@ -113,6 +116,23 @@ def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed:
     known: dict[str, str] = getattr(env, "page_states", {})
     env.page_states = {name: page_state(name) for name in pages()}
     return [name for name, state in env.page_states.items() if known.get(name) != state]
+
+
+def shown_elsewhere(env: Any) -> str:
+    """A hash of what pages show of each other: titles, labels, terms, numbers, citations, and the files beside the pages."""
+    labels, maths = env.get_domain("std"), env.get_domain("math")
+    book = results().project.book
+    shown = [{name: title.astext() for name, title in env.titles.items()}, labels.labels, labels.anonlabels, labels.objects,
+             maths.equations, env.toc_secnumbers, env.toc_fignumbers,
+             {path.relative_to(book).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+              for path in book.rglob("*") if path.is_file() and path.suffix not in (".md", ".ipynb")}]
+    return hashlib.sha256(repr([sorted(part.items()) for part in shown]).encode()).hexdigest()
+
+
+def dependents(app: Sphinx, env: Any) -> list[str]:
+    """All pages, to be written again, where something changed that pages show of each other or link to."""
+    known, env.shown_elsewhere = getattr(env, "shown_elsewhere", None), shown_elsewhere(env)
+    return [] if known == env.shown_elsewhere else sorted(env.found_docs)
 
 
 def add_explorers(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
@@ -154,6 +174,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", MeasuredRole())
     app.connect("config-inited", derive_repository, priority=1)
     app.connect("env-get-outdated", outdated)
+    app.connect("env-get-updated", dependents, priority=900)  # after figures and sections have their numbers
     app.connect("html-page-context", add_explorers)
     app.connect("html-page-context", launch_notebooks, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -71,7 +71,7 @@ class Project:
         for name in names or []:
             if name not in known:
                 raise BookError(f"no page {name!r} in _toc.yml; it has {', '.join(known)}")
-        return [Page(name, (self.book / f"{name}.md").read_text("utf8")) for name in names or known]
+        return [page_of(name, (self.book / f"{name}.md").read_text("utf8")) for name in names or known]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,12 @@ class Page:
     def cell_limit(self) -> int:
         """Seconds that one cell of this page may take under the default profile."""
         return int(self.notebook.metadata.get("mystnb", {}).get("execution_timeout", CELL_LIMIT))
+
+
+@functools.lru_cache(maxsize=200)
+def page_of(name: str, text: str) -> Page:
+    """A page, the same one as before while its text is the same: it is parsed once."""
+    return Page(name, text)
 
 
 @functools.cache

@@ -1,0 +1,158 @@
+"""What readers of a published book expect around its pages: addresses, previews, a site map, an archive, progress, search."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from browser import chromium, served, visit
+from bs4 import BeautifulSoup
+from conftest import ROOT
+
+from lessonlib.book.pages import Project
+from lessonlib.book.publication import ARCHIVE, SCHEMA, pages_address
+
+PROJECT = Project(ROOT)
+PAGES = PROJECT.page_names()
+
+# What readers look for, and the page that they should find among the first three.
+GOLDEN = {
+    "causality": "01-sequences",
+    "state space": "01-sequences",
+    "Elman": "02-recurrent-network",
+    "unrolling": "02-recurrent-network",
+    "backpropagation through time": "03-bptt",
+    "truncated": "03-bptt",
+    "gradient check": "03-bptt",
+    "singular value": "04-vanishing-gradients",
+    "vanishing gradient": "04-vanishing-gradients",
+    "forget bias": "05-lstm",
+    "half-life": "05-lstm",
+    "bidirectional": "06-gru-depth-direction",
+    "reset gate": "06-gru-depth-direction",
+    "packing": "07-training",
+    "dropout": "07-training",
+    "n-gram": "lab-01-character-rnn",
+    "bag of words": "lab-06-order",
+    "transformer": "lab-08-race",
+    "tolerance": "reading-this-book",
+    "perplexity": "glossary",
+}
+
+
+def page(site: Path, name: str) -> BeautifulSoup:
+    return BeautifulSoup((site / f"{name}.html").read_text("utf8"), "html.parser")
+
+
+def meta(site: Path, name: str) -> dict[str, str]:
+    return {tag.get("property") or tag.get("name"): tag["content"] for tag in page(site, name).select("meta[content]")}
+
+
+@pytest.mark.parametrize(("repository", "address"), [
+    ("https://github.com/Pumps/book", "https://pumps.github.io/book/"),
+    ("https://gitlab.com/pumps/deep/book", "https://pumps.gitlab.io/deep/book/"),
+    ("https://github.com/pumps/pumps.github.io", "https://pumps.github.io/"),
+    ("https://git.example.org/pumps/book", ""),
+])
+def test_the_address_of_a_fork_is_its_own(repository: str, address: str) -> None:
+    assert pages_address(repository) == address
+
+
+def test_the_site_map_lists_every_page_with_its_last_change(site: Path) -> None:
+    urls = ElementTree.parse(site / "sitemap.xml").getroot().findall(f"{{{SCHEMA}}}url")
+    places = {url.find(f"{{{SCHEMA}}}loc").text for url in urls}
+    assert {place.rsplit("/", 1)[1] for place in places} == {f"{name}.html" for name in PAGES}
+    assert all(place.startswith("https://") for place in places)
+
+
+def test_pages_say_when_they_last_changed(site: Path) -> None:
+    run = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ad", "--date=format:%Y", "--", "book/02-recurrent-network.md"],
+                         capture_output=True, text=True)
+    if run.returncode or not run.stdout.strip():
+        pytest.skip("this checkout has no history")
+    assert run.stdout.strip() in page(site, "02-recurrent-network").select_one(".footer-content, footer").get_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_shared_link_has_a_preview(site: Path, name: str) -> None:
+    tags = meta(site, name)
+    assert tags["og:title"] and tags["og:url"].endswith(f"{name}.html") and len(tags["og:description"]) > 30
+    assert tags["og:image"].endswith("_static/social.png") and (site / "_static" / "social.png").stat().st_size < 150_000
+
+
+def test_titles_differ_and_name_the_book(site: Path) -> None:
+    titles = [page(site, name).title.get_text() for name in PAGES]
+    assert len(set(titles)) == len(titles) and all("Sequences, Measured" in title for title in titles)
+
+
+def test_an_error_report_names_its_page(site: Path) -> None:
+    link = page(site, "03-bptt").select_one('a[href*="/issues/new"]')["href"]
+    assert "03-bptt" in link
+
+
+def test_the_page_for_missing_pages_works_at_any_depth(site: Path) -> None:
+    missing = page(site, "404")
+    assert "leads to no page" in missing.get_text()
+    links = [tag.get("href") or tag.get("src") for tag in missing.select("link[href], script[src], .bd-links a[href]")]
+    assert [link for link in links if not re.match(r"/|https://|#|data:", link)] == []
+
+
+def test_every_cell_and_number_has_a_permanent_address(site: Path) -> None:
+    for name in PAGES:
+        shown = page(site, name)
+        for cell in shown.select("div.cell"):
+            assert cell["id"].startswith("cell-") and cell.select_one(f'a.headerlink[href="#{cell["id"]}"]'), (name, cell)
+        assert shown.select("span.measured") == []
+        assert all("#cell-" in number["href"] for number in shown.select("a.measured"))
+        for block in shown.select("div.math.display[id]"):
+            assert block.select_one("a.headerlink"), (name, block["id"])
+
+
+def test_the_archive_is_the_site(site: Path) -> None:
+    with zipfile.ZipFile(site / ARCHIVE) as packed:
+        names = {name.split("/", 1)[1] for name in packed.namelist()}
+        assert packed.read("sequences-measured/index.html") == (site / "index.html").read_bytes()
+    files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    assert names == files - {ARCHIVE}
+    assert page(site, "reading-this-book").select_one(f'a[href="{ARCHIVE}"]')
+
+
+# ---- in a browser
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(site: Path, browser: Any) -> Iterator[str]:
+    with served(site) as base:
+        yield base
+
+
+@pytest.mark.parametrize("query", GOLDEN)
+def test_search_finds_what_readers_look_for(browser: Any, address: str, query: str) -> None:
+    with visit(browser, f"{address}/search.html?q={query.replace(' ', '+')}") as seen:
+        seen.page.wait_for_selector("#search-results li a", timeout=20_000)
+        seen.page.wait_for_function("document.querySelector('#search-results .search-summary')?.textContent.match(/found|finished/i)", timeout=20_000)
+        found = seen.page.eval_on_selector_all("#search-results li > a", "found => found.map(e => e.href)")
+        assert any(GOLDEN[query] in link for link in found[:3]), found[:6]
+
+
+def test_reading_progress_is_kept_and_shown(browser: Any, address: str) -> None:
+    with visit(browser, f"{address}/02-recurrent-network.html") as seen:
+        assert seen.page.locator(".read-share").count() == 0
+        seen.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+        seen.page.wait_for_timeout(900)
+        seen.page.goto(f"{address}/index.html")
+        marks = seen.page.locator(".bd-links .read-share")
+        assert marks.count() == 1 and marks.first.text_content() == "✓"
+        assert "02-recurrent-network" in marks.first.evaluate("e => e.closest('a').href")
+        assert seen.foreign == [] and seen.errors == []
