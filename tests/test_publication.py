@@ -76,7 +76,7 @@ def test_pages_say_when_they_last_changed(site: Path) -> None:
                          capture_output=True, text=True)
     if run.returncode or not run.stdout.strip():
         pytest.skip("this checkout has no history")
-    assert run.stdout.strip() in page(site, "02-recurrent-network").select_one(".footer-content, footer").get_text()
+    assert run.stdout.strip() in page(site, "02-recurrent-network").select_one(".bd-footer-content").get_text()
 
 
 @pytest.mark.parametrize("name", PAGES)
