@@ -28,6 +28,7 @@ from lessonlib.book.progress import Progress
 from lessonlib.book.run import Job, Outcome, run_page
 
 FULL_LIMIT_FACTOR = 20  # the full profile trains with the sources' budgets; its cells may take so much longer
+SETTING_FACTOR = 5  # a narrower instruction set is slower
 MEMORY_LIMIT_MB = 1500  # what Binder leaves a page
 
 
@@ -113,7 +114,7 @@ class Results:
         """All that a worker needs to run this page."""
         sources = [cell.source for cell in page.code_cells]
         files = {name: text.encode() for name, text in library_files(self.project.root, sources).items()}
-        limit = page.cell_limit * (FULL_LIMIT_FACTOR if self.profile == "full" else 1)
+        limit = page.cell_limit * (FULL_LIMIT_FACTOR if self.profile == "full" else 1) * (SETTING_FACTOR if self.variables else 1)
         packages = {name: version for name, version in environment() if name not in ("python", "machine", "system")}
         return Job(page.name, nbformat.writes(page.notebook), files | data_files(self.project.root), limit, self.profile,
                    self.variables, packages)
