@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lessonlib.book import accept, bands, build, check, drift, execute, notebooks, serve
+from lessonlib.book import accept, bands, build, check, drift, execute, notebooks, render, serve
 from lessonlib.book.execute import Results
 from lessonlib.book.pages import PROFILES, BookError, Project
 
@@ -55,6 +55,8 @@ def run_check(results: Results, names: Sequence[str]) -> list[check.PageReport]:
 def run_build(results: Results, arguments: argparse.Namespace) -> None:
     """Execute, check and, unless only a check was asked for, write the site."""
     started = time.monotonic()
+    if arguments.command == "build":
+        render.load_ahead()
     pages = results.project.pages(arguments.pages)
     report = getattr(arguments, "drift", None)
     try:

@@ -15,15 +15,13 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import nbformat
 
-from lessonlib.book import notebooks, status
+from lessonlib.book import notebooks, render, status
 from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.extension import ROOT_VARIABLE, STATUS, TOLD
@@ -31,18 +29,6 @@ from lessonlib.book.pages import PROFILE_VARIABLE, BookError, Project
 from lessonlib.book.publication import write_archive
 
 MARK = ".made-from"  # in a site and in the doctrees kept with it: the digest of what they are made from
-RENDER = """
-import gc, sys
-gc.disable()  # a third of the time goes into looking for rubbish in millions of nodes that all stay
-from pathlib import Path
-from jupyter_book.sphinx import build_sphinx
-root, output, doctrees = map(Path, sys.argv[1:4])
-outcome = build_sphinx(
-    root / "book", output, doctreedir=doctrees, noconfig=True, path_config=root / "_config.yml",
-    confoverrides={"external_toc_path": str(root / "_toc.yml"), "nitpicky": True, "latex_individualpages": False},
-    warningiserror=True, keep_going=True, quiet=True)
-sys.exit(0 if outcome == 0 else 1)
-"""
 
 
 def files_below(folder: Path) -> list[Path]:
@@ -104,7 +90,7 @@ def downloads(results: Results, checked: Sequence[PageReport]) -> dict[str, str]
             for page in results.project.pages() if page.code_cells}
 
 
-def render(results: Results, checked: Sequence[PageReport], output: Path, doctrees: Path) -> None:
+def write_html(results: Results, checked: Sequence[PageReport], output: Path, doctrees: Path) -> None:
     """Write the HTML of all pages into `output`, reading again only the pages that changed since `doctrees`.
 
     The notebooks for download are made meanwhile, while Sphinx works in a process of its own.
@@ -114,19 +100,18 @@ def render(results: Results, checked: Sequence[PageReport], output: Path, doctre
     BookError
         If Sphinx fails or warns; it holds each warning with its file and line.
     """
-    variables = dict(os.environ, PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
-    variables |= {ROOT_VARIABLE: str(results.project.root), PROFILE_VARIABLE: results.profile, "NO_COLOR": "1"}
-    offered, troubles = {}, []
-    with subprocess.Popen([sys.executable, "-c", RENDER, str(results.project.root), str(output), str(doctrees)],
-                          env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as sphinx:
-        try:
-            offered = downloads(results, checked)
-        except BookError as error:
-            troubles.append(str(error))
-        log = re.sub(r"\x1b\[[0-9;]*m", "", sphinx.communicate()[0])
+    variables = {ROOT_VARIABLE: str(results.project.root), PROFILE_VARIABLE: results.profile, "NO_COLOR": "1"}
+    offered, troubles, told = {}, [], doctrees.parent / "sphinx.log"
+    sphinx = render.start(results.project.root, output, doctrees, variables, told)
+    try:
+        offered = downloads(results, checked)
+    except BookError as error:
+        troubles.append(str(error))
+    sphinx.join()
+    log = re.sub(r"\x1b\[[0-9;]*m", "", told.read_text("utf8") if told.exists() else "")
     troubles += list(dict.fromkeys(line.replace(f"{results.project.root}{os.sep}", "") for line in log.splitlines()
                                   if re.search(r"WARNING|ERROR|CRITICAL", line)))
-    if sphinx.returncode or troubles:
+    if sphinx.exitcode or troubles:
         raise BookError("the site was not rendered:\n" + "\n".join(troubles or log.splitlines()[-25:]))
     for name, notebook in offered.items():
         (output / "_sources" / f"{name}.ipynb").write_text(notebook, "utf8")
@@ -152,7 +137,7 @@ def render_warm(results: Results, checked: Sequence[PageReport], output: Path, m
         if kept.is_dir():
             os.rename(kept, working / "doctrees")
             start_from(live_site(results.project), working / "doctrees", output)
-        render(results, checked, output, working / "doctrees")
+        write_html(results, checked, output, working / "doctrees")
         for folder in (working / "doctrees", output):
             (folder / MARK).write_text(made_from)
         shutil.rmtree(kept.parent, ignore_errors=True)

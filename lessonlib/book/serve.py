@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from lessonlib.book import check
+from lessonlib.book import check, render
 from lessonlib.book.build import files_below, live_site, publish
 from lessonlib.book.execute import Results, alone, execute
 from lessonlib.book.pages import BookError
@@ -78,6 +78,7 @@ def serve(results: Results, port: int) -> None:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
         raise BookError(f"port {port} cannot be used ({error}); choose another with --port") from error
+    render.load_ahead()
     known = state(results)
     rebuild(results)
     threading.Thread(target=server.serve_forever, daemon=True).start()
