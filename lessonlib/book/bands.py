@@ -105,13 +105,17 @@ def run_under_settings(results: Results, page: Page, under: Sequence[str], worke
     by_setting = {name: Results(results.project, results.profile, SETTINGS[name]) for name in under}
     todo = {f"{page.name} [{name}]": other for name, other in by_setting.items() if not other.has(page)}
     jobs = [run.Job(**{**vars(other.job(page)), "name": label}) for label, other in todo.items()]
+    failures = []
     if jobs:
         with Progress(dict.fromkeys(todo), print) as progress:
             for outcome in run_locally(jobs, workers or 2, progress):
                 progress.done(outcome.name, outcome.seconds, outcome.failure)
                 if outcome.failure:
-                    raise BookError(f"{outcome.name}: {outcome.failure}")
-                todo[outcome.name].keep(page, outcome)
+                    failures.append(f"{outcome.name}: {outcome.failure}")
+                else:
+                    todo[outcome.name].keep(page, outcome)
+    if failures:
+        raise BookError("\n\n".join(failures))
     return by_setting
 
 
