@@ -68,13 +68,17 @@ class SequenceClassifier(nn.Module):
     ----------
     kind : str
         `rnn` (plain, tanh), `gru` or `lstm`.
+    vocabulary : int
+        Number of symbols; the words of the notes where it is not given.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, vocabulary: int = len(VOCABULARY)) -> None:
         super().__init__()
         if kind not in LAYERS:
             raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(LAYERS)}")
-        self.embedding = nn.Embedding(len(VOCABULARY), EMBEDDING_SIZE)
+        if vocabulary < 1:
+            raise ValueError(f"vocabulary is {vocabulary}; it must be at least 1")
+        self.embedding = nn.Embedding(vocabulary, EMBEDDING_SIZE)
         self.recurrence = LAYERS[kind](EMBEDDING_SIZE, HIDDEN_SIZE, batch_first=True)
         self.readout = nn.Linear(HIDDEN_SIZE, 1)
 
