@@ -32,8 +32,9 @@ def parser() -> argparse.ArgumentParser:
     command("check", "execute what changed and check the numbers; write no site").add_argument(
         "--drift", type=Path, metavar="FILE", help="write to FILE how far each number moved, within its tolerance or beyond")
     command("accept", "show how the numbers of these pages moved, and record them", "+")
-    command("bands", "run pages under settings that may not matter and report how far each number moves", "+").add_argument(
-        "--under", choices=list(bands.SETTINGS), action="append", help="only this setting (repeat for more; all by default)")
+    measured = command("bands", "run pages under settings that may not matter and report how far each number moves", "+")
+    measured.add_argument("--under", choices=list(bands.SETTINGS), action="append", help="only this setting (repeat for more; all by default)")
+    measured.add_argument("--elsewhere", type=Path, metavar="FOLDER", help="count the numbers recorded in FOLDER, on another machine, as one more run")
     command("serve", "show the site and rebuild it as pages are saved", None).add_argument(
         "--port", type=int, default=8000, help="port on this machine (8000)")
     command("notebooks", "write the pages as notebooks that read well without the site", None).add_argument(
@@ -79,7 +80,7 @@ def work(results: Results, arguments: argparse.Namespace) -> None:
     if arguments.command == "accept":
         accept.accept(results, arguments.pages, workers=arguments.jobs)
     elif arguments.command == "bands":
-        bands.bands(results, arguments.pages, arguments.under, workers=arguments.jobs)
+        bands.bands(results, arguments.pages, arguments.under, arguments.elsewhere, workers=arguments.jobs)
     else:
         run_build(results, arguments)
 

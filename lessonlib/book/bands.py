@@ -14,6 +14,7 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,7 +22,7 @@ import yaml
 from lessonlib.book import run
 from lessonlib.book.compare import Number, tokens
 from lessonlib.book.execute import Results, run_locally, write_whole
-from lessonlib.book.expected import Record, differences, load, observed
+from lessonlib.book.expected import Record, differences, load, load_file, observed
 from lessonlib.book.pages import BookError, Page
 from lessonlib.book.progress import Progress
 
@@ -132,24 +133,28 @@ def spreads(reference: Record, others: Sequence[Record]) -> tuple[dict[str, Spre
     return cells, measured
 
 
-def bands(results: Results, names: Sequence[str], under: Sequence[str] | None = None, *, workers: int | None = None,
-          say: Callable[[str], None] = print) -> None:
+def bands(results: Results, names: Sequence[str], under: Sequence[str] | None = None, elsewhere: Path | None = None, *,
+          workers: int | None = None, say: Callable[[str], None] = print) -> None:
     """Measure the bands of pages, leave them for `accept`, and check that no setting raises a false alarm.
+
+    `elsewhere` is a folder of recorded numbers that another machine's `accept` wrote; each page's file there counts as one more run.
 
     Raises
     ------
     BookError
         If a page's recorded numbers do not hold under one of the settings.
     """
-    alarms, under = [], under or list(SETTINGS)
+    alarms, under = [], under or ([] if elsewhere else list(SETTINGS))
     for page in results.project.pages(list(names)):
         reference, _ = observed(page, results.notebook(page))
         others = {name: observed(page, other.notebook(page))[0]
                   for name, other in run_under_settings(results, page, under, workers).items()}
+        if elsewhere:
+            others["another machine"] = load_file(elsewhere / f"{page.name}.yml")
         cells, measured = spreads(reference, list(others.values()))
         for name, spread in {**cells, **measured}.items():
             say(f"{page.name} {name}: {len(spread.reference)} numbers, largest deviation {max(spread.deviations(), default=0.0):.3g}")
-        how = f"{MARGIN} times the largest deviation under the settings {', '.join(under)}"
+        how = f"{MARGIN} times the largest deviation under the settings {', '.join(others)}"
         found = {"key": results.key(page), "how": how, "cells": {name: spread.bands() for name, spread in cells.items()},
                  "measurements": {name: shaped(reference.measurements[name].value, spread.bands())
                                   for name, spread in measured.items()}}

@@ -122,16 +122,24 @@ def load(project: Project, page: str, profile: str = "default") -> Record | None
         If the file cannot be read as such a record.
     """
     path = record_path(project, page, profile)
-    if not path.is_file():
-        return None
+    return load_file(path) if path.is_file() else None
+
+
+def load_file(path: Path) -> Record:
+    """The recorded numbers in a file that `accept` wrote.
+
+    Raises
+    ------
+    BookError
+        If the file is missing or cannot be read as such a record.
+    """
     try:
         data = yaml.load(path.read_text("utf8"), yaml.CSafeLoader)
         return Record({name: Printed(**cell) for name, cell in (data.get("cells") or {}).items()},
                       {name: Measured(**item) for name, item in (data.get("measurements") or {}).items()},
                       data.get("seconds"), data.get("bands_from"))
-    except (yaml.YAMLError, TypeError, AttributeError) as error:
-        raise BookError(f"{path.relative_to(project.root)} cannot be read: {error}; restore it with: "
-                        f"git checkout -- {path.relative_to(project.root)}") from error
+    except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
+        raise BookError(f"{path} cannot be read: {error}; restore it with: git checkout -- {path}") from error
 
 
 class Dumper(yaml.SafeDumper):
