@@ -178,7 +178,7 @@ def test_training_learns_a_few_strings_by_heart_and_repeats_itself(attention):
     runs = [training(reverser(1, attention=attention), Fixed(), shortest=1, longest=2) for _ in range(2)]
     losses = [next(runs[0]) for _ in range(25)]
     assert losses[:3] == [next(runs[1]) for _ in range(3)]
-    assert losses[0] == pytest.approx(np.log(13), abs=0.2) and losses[-1] < 0.5
+    assert losses[0] == pytest.approx(np.log(13), abs=0.2) and losses[-1] < 1.0
 
 
 def test_accuracy_counts_whole_strings_and_tokens():
