@@ -112,10 +112,14 @@ def page_state(name: str) -> str:
 
 
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """Pages to read again because their outputs, or what they quote, changed."""
+    """Pages to read again because their outputs, or what they quote, changed.
+
+    At least one: Sphinx copies no scripts and styles into the new site where it finds nothing to do.
+    """
     known: dict[str, str] = getattr(env, "page_states", {})
     env.page_states = {name: page_state(name) for name in pages()}
-    return [name for name, state in env.page_states.items() if known.get(name) != state]
+    found = [name for name, state in env.page_states.items() if known.get(name) != state]
+    return found if found or added or changed else [app.config.root_doc]
 
 
 def shown_elsewhere(env: Any) -> str:
