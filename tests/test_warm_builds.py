@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import SmallBook
+
+from lessonlib.book.publication import ARCHIVE
 
 OTHER = """\
 ---
@@ -62,11 +66,16 @@ EDITS = {
 
 
 def comparable(site: dict[str, bytes]) -> dict[str, object]:
-    """The files of a site; of the search index what it says, without words that no page holds any more."""
-    index = json.loads(site["searchindex.js"].decode().removeprefix("Search.setIndex(").removesuffix(")"))
-    for group in ("terms", "titleterms"):
-        index[group] = {word: places for word, places in index[group].items() if places != []}
-    return {**site, "searchindex.js": index}
+    """The files of a site and of its archive; of a search index what it says, without words that no page holds any more."""
+    files: dict[str, object] = {path: content for path, content in site.items() if path != ARCHIVE}
+    with zipfile.ZipFile(io.BytesIO(site[ARCHIVE])) as packed:
+        files |= {f"{ARCHIVE}/{path}": packed.read(path) for path in packed.namelist()}
+    for path in [path for path in files if path.endswith("searchindex.js")]:
+        index = json.loads(files[path].decode().removeprefix("Search.setIndex(").removesuffix(")"))
+        for group in ("terms", "titleterms"):
+            index[group] = {word: places for word, places in index[group].items() if places != []}
+        files[path] = index
+    return files
 
 
 @pytest.mark.parametrize("name", EDITS)
