@@ -10,7 +10,9 @@ book: $(VENV)/ready
 	$(RUN) -m lessonlib.book build
 
 test: $(VENV)/ready
-	$(RUN) -m pytest
+	$(RUN) -m lessonlib.book build
+	$(RUN) -m pytest --numprocesses logical --dist worksteal -m "not alone"
+	$(RUN) -m pytest -m alone
 
 serve: $(VENV)/ready
 	$(RUN) -m lessonlib.book serve

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+
+os.environ["OMP_NUM_THREADS"] = "1"  # tests run beside each other, one a core; read when torch is imported
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,7 +35,8 @@ def press(root: Path, *arguments: str, **variables: str) -> Run:
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site of this book; building it executes and checks every page."""
-    run = press(ROOT, "build")
+    with FileLock(ROOT / "_build" / "tests.lock"):  # one of the processes that share the tests builds it
+        run = press(ROOT, "build")
     assert run.status == 0, run.output
     return ROOT / "_build" / "html"
 

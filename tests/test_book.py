@@ -28,6 +28,7 @@ def numbers(text: str) -> list[str]:
     return [token.text for token in tokens(text) if isinstance(token, Number)]
 
 
+@pytest.mark.alone
 def test_a_second_build_executes_nothing_within_ten_seconds(site: Path) -> None:
     started = time.monotonic()
     run = press(ROOT, "build")
@@ -38,6 +39,7 @@ def test_a_second_build_executes_nothing_within_ten_seconds(site: Path) -> None:
 EDIT_SECONDS = 15 + max(0, len(PAGES) - 15)  # all pages are parsed and checked, though only the edited one is written
 
 
+@pytest.mark.alone
 def test_an_edited_sentence_appears_soon_and_executes_nothing(site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "book"
     shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "site-*", "html", "doctrees*"))

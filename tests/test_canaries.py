@@ -30,6 +30,11 @@ def wrong_record(book: SmallBook) -> None:
     book.replace("speed 24.50", "speed 24.40", book.root / "tests" / "expected" / "index.yml")
 
 
+def break_bibliography(book: SmallBook) -> None:
+    file = book.root / "book" / "references.bib"
+    file.write_text(file.read_text() + "\n@article{pump2020,\n  title = {Of pumps},\n")
+
+
 def hang(book: SmallBook) -> None:
     book.replace("kernelspec:", "mystnb: {execution_timeout: 3}\nkernelspec:")
     add_cell("import time; time.sleep(600)")(book)
@@ -50,6 +55,7 @@ CANARIES: dict[str, tuple[Callable[[SmallBook], None], list[str]]] = {
     "a cell writes to stderr": (add_cell("import warnings; warnings.warn('mind the pump')"), ["small-more", "stderr", "mind the pump"]),
     "a number is typed into prose": (add_text("It slips by 3.5 turns."), ["line", "3.5"]),
     "a reference leads nowhere": (add_text("See {ref}`nowhere`."), ["index.md", "nowhere"]),
+    "the bibliography is not BibTeX": (break_bibliography, ["references.bib", "line", "mend"]),
     "a formula is not TeX": (add_text("The load is $\\frac{1}{$."), ["index.md"]),
     "an expected exception has no type": (add_cell(":tags: [raises-exception]\n1 / 0"), ["small-more", "does not name the exception"]),
     "a page reads what its key does not cover": (add_cell("open('../_config.yml').read()"), ["small-more", "FileNotFoundError"]),

@@ -10,6 +10,7 @@ import sys
 import time
 
 import psutil
+import pytest
 from conftest import SmallBook
 
 MOMENTS = 10
@@ -33,6 +34,7 @@ def start(book: SmallBook) -> subprocess.Popen:
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
+@pytest.mark.alone
 def test_killed_at_ten_random_moments(book: SmallBook) -> None:
     book.replace('claim("the pump turns", SPEED > 0)', 'claim("the pump turns", SPEED > 0)\nimport time; time.sleep(2)  # 0')
     started = time.monotonic()

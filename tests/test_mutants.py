@@ -115,6 +115,7 @@ def first_failure(mutant: Mutant) -> str:
     return f"{page.name}, {outcome.failure}" if outcome.failure else ""
 
 
+@pytest.mark.alone
 def test_every_changed_constant_is_caught_and_named() -> None:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, context) as pool:

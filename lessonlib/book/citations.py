@@ -10,7 +10,10 @@ from types import MappingProxyType
 
 from pybtex.backends.markdown import Backend
 from pybtex.database import BibliographyData, Entry, parse_file
+from pybtex.exceptions import PybtexError
 from pybtex.plugin import find_plugin
+
+from lessonlib.book.pages import BookError
 
 
 class PlainBackend(Backend):
@@ -70,5 +73,14 @@ class Bibliography:
 
 
 def load(path: Path) -> Bibliography:
-    """The bibliography in a BibTeX file; empty where there is no such file."""
-    return Bibliography(parse_file(str(path)) if path.is_file() else BibliographyData())
+    """The bibliography in a BibTeX file; empty where there is no such file.
+
+    Raises
+    ------
+    BookError
+        If the file is not BibTeX, or holds a key twice; it names the line or the key.
+    """
+    try:
+        return Bibliography(parse_file(str(path)) if path.is_file() else BibliographyData())
+    except PybtexError as error:
+        raise BookError(f"book/{path.name}: {error}; mend the entry there") from error
