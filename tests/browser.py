@@ -57,7 +57,9 @@ def explorer_page(elements: str, kind: str, folder: Path) -> Iterator[Any]:
 
 
 class Compressing(http.server.SimpleHTTPRequestHandler):
-    """Serves files as a real host does: text compressed, nothing logged."""
+    """Serves files as a real host does: text compressed, connections kept, nothing logged."""
+
+    protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -33,6 +33,10 @@ EDITS = [
 # The same, where only some pages have it.
 RARE_EDITS = [(r' role="doc-biblioentry"', ' role="listitem"')]  # the list around it is a plain list
 
+# Scripts that can wait until the page is read; those of the search page run in the order in which it names them.
+PATIENT = re.compile(r'<script (src="[^"]*/(?:doctools|sphinx_highlight|clipboard\.min|copybutton|sphinx-book-theme)\.js)')
+SEARCH = 'id="search-results"'
+
 # Scripts and styles that a page needs only if it holds what the expression finds.
 FOLDED = r'class="(?=[^"]*\badmonition\b)[^"]*(?<![\w-])(?:dropdown|toggle)(?![\w-])'
 NEEDED_FOR = {
@@ -44,6 +48,9 @@ NEEDED_FOR = {
     "copybutton.js": r'class="highlight"',
     "copybutton.css": r'class="highlight"',
     "clipboard.min.js": r'class="highlight"',
+    "searchtools.js": SEARCH,
+    "language_data.js": SEARCH,
+    "searchindex.js": SEARCH,
 }
 ICON_RULE = re.compile(r'((?:\.fa-[\w-]+::?before,?)+)\{(?:content:|--fa:)"([^"]*)"\}')
 
@@ -64,8 +71,8 @@ def tidied(page: str) -> str:
         page = re.sub(pattern, instead, page)
     for name, holds in NEEDED_FOR.items():
         if not re.search(holds, page):
-            page = re.sub(rf'\s*<(?:link|script)\b[^>]*/{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
-    return page
+            page = re.sub(rf'\s*<(?:link|script)\b[^>]*[/"]{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
+    return page if SEARCH in page else PATIENT.sub(r"<script defer \1", page)
 
 
 def used_icons(css: str, texts: list[str]) -> tuple[str, set[int]]:
