@@ -38,14 +38,15 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def explorer_page(elements: str, kind: str, folder: Path) -> Iterator[Any]:
-    """A page with explorers and their script, opened from the disk at a phone's width without a network.
+    """A page with explorers, their scripts and their style, opened from the disk at a phone's width without a network.
 
     It keeps what went wrong in `faults`, and where the text after the explorers stood before the script in `window.before`.
     """
-    script = (Path(__file__).parents[1] / "book" / "assets" / f"{kind}.js").read_text(encoding="utf-8")
+    assets = Path(__file__).parents[1] / "book" / "assets"
+    style, shared, own = ((assets / name).read_text(encoding="utf-8") for name in ("book.css", "explorer.js", f"{kind}.js"))
     path = folder / "page.html"
-    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><body>{elements}<p id=after>after</p>"
-                    f"<script>window.before = document.getElementById('after').offsetTop</script><script>{script}</script></body></html>",
+    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>t</title><style>{style}</style><body>{elements}<p id=after>after</p>"
+                    f"<script>window.before = document.getElementById('after').offsetTop</script><script>{shared}</script><script>{own}</script></body></html>",
                     encoding="utf-8")
     with chromium() as browser:
         opened = browser.new_page(viewport={"width": 360, "height": 800}, offline=True)

@@ -255,7 +255,7 @@ def test_every_control_has_a_name_and_ids_are_unique(page):
 
 def test_the_reading_agrees_with_the_library(page):
     page.reload()
-    reading, keys = page.locator(".aw-reading").first, torch.tensor(KEYS, dtype=torch.float64)
+    reading, keys = page.locator(".explorer-reading").first, torch.tensor(KEYS, dtype=torch.float64)
 
     def expected(degrees, length, hidden=()):
         query = length * torch.tensor([[math.cos(math.radians(degrees)), math.sin(math.radians(degrees))]], dtype=torch.float64)
@@ -276,7 +276,7 @@ def test_the_reading_agrees_with_the_library(page):
 
 def test_a_query_of_length_zero_and_a_source_that_is_all_hidden(page):
     page.reload()
-    reading = page.locator(".aw-reading").first
+    reading = page.locator(".explorer-reading").first
     page.locator("input[type=range]").nth(1).focus()
     page.keyboard.press("Home")
     assert reading.inner_text().startswith("A query of length zero weighs the open keys alike. The weights are as spread as 5.0 equal ones.")

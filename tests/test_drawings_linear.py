@@ -60,7 +60,7 @@ def page(tmp_path_factory):
 
 
 def reading(page):
-    return page.locator(".ir-reading").first.inner_text()
+    return page.locator(".explorer-reading").first.inner_text()
 
 
 def set_to(page, modulus, phase):
@@ -105,4 +105,4 @@ def test_the_keyboard_reaches_every_setting_and_no_number_is_broken(page, modulu
     assert says in reading(page) and not re.search("NaN|Infinity|undefined", text)
     assert "NaN" not in page.locator("svg").first.inner_html()
     assert page.faults == []
-    assert "0.9" in page.locator(".ir-reading").nth(1).inner_text()            # the second explorer stays as it was
+    assert "0.9" in page.locator(".explorer-reading").nth(1).inner_text()            # the second explorer stays as it was

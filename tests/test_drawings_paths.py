@@ -68,7 +68,7 @@ def test_every_control_has_a_name_and_ids_are_unique(page):
 
 def test_the_reading_follows_the_keyboard_and_agrees_with_the_formulas(page):
     page.reload()
-    reading = page.locator(".rf-reading").first
+    reading = page.locator(".explorer-reading").first
     assert reading.inner_text() == ("Through 3 convolution layers the output at position 16 sees 8 positions, 9 to 16; what came before 9 cannot "
                                     "reach it. From input 9 the shortest way takes 3 operations.")
     page.locator("input[type=range]").first.focus()

@@ -115,7 +115,7 @@ def page(tmp_path_factory):
 
 
 def reading(page):
-    return page.locator(".gf-reading").first.inner_text()
+    return page.locator(".explorer-reading").first.inner_text()
 
 
 def test_nothing_moves_and_nothing_fails_when_the_script_adds_the_controls(page):
@@ -152,4 +152,4 @@ def test_choosing_another_network_redraws_in_its_colour(page):
     page.reload()
     page.locator("select").first.select_option("1")
     assert "--figure-lstm" in page.locator("svg circle").first.get_attribute("fill")
-    assert page.locator(".gf-reading").nth(1).inner_text() == reading(page)  # the second explorer stays as it was
+    assert page.locator(".explorer-reading").nth(1).inner_text() == reading(page)  # the second explorer stays as it was

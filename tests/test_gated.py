@@ -346,7 +346,7 @@ def test_explorer_fits_a_phone_names_its_control_and_moves_nothing(page):
 
 
 def test_explorer_reads_out_what_the_library_computes(page):
-    reading, cells = page.locator(".fb-reading").first, page.locator("table").first.locator("td")
+    reading, cells = page.locator(".explorer-reading").first, page.locator("table").first.locator("td")
     assert "starts at 0.500: half-life 1.0 steps, time constant 2.0 steps" in reading.inner_text()
     assert "the gate alone reaches back 9 steps, the LSTM's gradient 30 steps" in reading.inner_text()
     assert cells.all_inner_texts() == ["9.5e-7", "7.9e-31", "9.3e-302", "0.01", "1.0e-10", "not run"]
@@ -358,4 +358,4 @@ def test_explorer_reads_out_what_the_library_computes(page):
     assert float(cells.nth(1).inner_text()) == pytest.approx(keep**100, rel=0.02)
     assert page.locator("input").first.get_attribute("aria-valuetext") == "forget bias 5"
     assert page.locator("svg title").first.text_content().endswith(reading.inner_text())
-    assert "0.500" in page.locator(".fb-reading").nth(1).inner_text()  # the second explorer stays as it was
+    assert "0.500" in page.locator(".explorer-reading").nth(1).inner_text()  # the second explorer stays as it was

@@ -51,7 +51,7 @@ def page(tmp_path_factory):
 
 
 def reading(page):
-    return page.locator(".th-reading").first.inner_text()
+    return page.locator(".explorer-reading").first.inner_text()
 
 
 def test_explorer_fits_a_phone_names_its_controls_and_moves_nothing(page):
@@ -74,7 +74,7 @@ def test_explorer_reads_out_rates_delays_and_precision(page):
     assert reading(page).startswith("500 false alarms a day in 30 normal days (independent Gaussian residuals: 233)")
     assert page.locator("input[type=range]").first.get_attribute("aria-valuetext") == "3 σ"
     assert page.locator("svg title").first.text_content().endswith(reading(page))
-    assert page.locator(".th-reading").nth(1).inner_text().startswith("20 false")   # the second explorer stays as it was
+    assert page.locator(".explorer-reading").nth(1).inner_text().startswith("20 false")   # the second explorer stays as it was
 
 
 def test_another_score_or_fault_brings_its_own_thresholds_and_counts(page):

@@ -263,7 +263,7 @@ def page(tmp_path_factory):
 
 
 def reading(page):
-    return page.locator(".pd-reading").first.inner_text()
+    return page.locator(".explorer-reading").first.inner_text()
 
 
 def test_the_explorer_fits_has_names_and_moves_nothing(page):
@@ -303,5 +303,5 @@ def test_keyboard_changes_a_length_the_drawing_and_its_description(page):
     assert first.input_value() == "10" and "for 40 real steps" in reading(page)
     first.fill("")  # half-typed: nothing changes
     assert "for 40 real steps" in reading(page)
-    assert page.locator(".pd-reading").nth(1).inner_text() != reading(page)  # the second explorer stays as it was
+    assert page.locator(".explorer-reading").nth(1).inner_text() != reading(page)  # the second explorer stays as it was
     assert page.faults == []

@@ -104,7 +104,7 @@ def page(tmp_path_factory):
 
 
 def reading(page):
-    return page.locator(".bs-reading").first.inner_text()
+    return page.locator(".explorer-reading").first.inner_text()
 
 
 def test_the_stepper_fits_has_names_and_moves_nothing(page):
@@ -150,4 +150,4 @@ def test_the_stepper_works_from_the_keyboard_and_describes_its_drawing(page):
     assert re.match(r"Step 1 of 3: of 3 extensions, kept a 0\.500, b 0\.400; dropped 1\. Nothing has ended yet\.", reading(page))
     assert page.locator("svg title").first.text_content().endswith(reading(page))
     assert page.locator("rect").first.get_attribute("width") == "64"
-    assert page.locator(".bs-reading").nth(1).inner_text() != reading(page)  # the second stepper stays as it was
+    assert page.locator(".explorer-reading").nth(1).inner_text() != reading(page)  # the second stepper stays as it was

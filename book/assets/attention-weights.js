@@ -2,16 +2,7 @@
    Enhances every element with data-explorer="attention-weights"; its JSON holds the keys (they are the values too). */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
-
-  function node(name, attributes, parent, text) {
-    const drawn = name === "svg" || parent && parent.namespaceURI === SVG;
-    const made = drawn ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
+  const { node, slider, reading, signed, each } = Explorer;
 
   /* Softmax over the keys that may be looked at; a hidden key gets exactly zero, and all hidden gives all zero. */
   function weigh(scores, open) {
@@ -21,49 +12,24 @@
     return powers.map((power) => total > 0 ? power / total : 0);
   }
 
-  const signed = (value) => (Math.abs(value) < 0.005 ? 0 : value).toFixed(2).replace("-", "\u2212");
+  const two = (value) => signed((Math.abs(value) < 0.005 ? 0 : value).toFixed(2));
 
-  function addStyle() {
-    if (document.getElementById("attention-weights-style")) return;
-    node("style", { id: "attention-weights-style" }, document.head, `
-      [data-explorer="attention-weights"] label { font-weight: 600; font-size: .9rem; text-align: left; }
-      [data-explorer="attention-weights"] .aw-slider { display: block; margin-top: .4rem; }
-      [data-explorer="attention-weights"] input[type=range] { width: 100%; height: 1.9rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
-      [data-explorer="attention-weights"] fieldset { border: 0; padding: 0; margin: .3rem 0; min-width: 0; display: flex; flex-wrap: wrap; align-items: center; gap: .1rem .9rem; }
-      [data-explorer="attention-weights"] legend { font-weight: 600; font-size: .9rem; padding: 0; margin: 0; float: none; width: auto; }
-      [data-explorer="attention-weights"] fieldset label { display: inline-flex; align-items: center; gap: .3rem; font-weight: 400; min-height: 1.7rem; }
-      [data-explorer="attention-weights"] fieldset input { width: 1.15rem; height: 1.15rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
-      [data-explorer="attention-weights"] output { font-variant-numeric: tabular-nums; }
-      [data-explorer="attention-weights"] .aw-reading { margin: .4rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; font-variant-numeric: tabular-nums; }`);
-  }
-
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `attention-weights-${index}-${name}`;
+  each("attention-weights", ({ data, svg, title, controls, width, height, id }) => {
     const colour = (name) => `var(--figure-${name}, ${data.colours[name]})`;
     const number = data.keys.length, radius = Math.min(0.29 * width, 0.5 * height - 6);
     const centre = [6 + radius, height / 2], scale = radius / data.span;
     const x = (value) => centre[0] + scale * value, y = (value) => centre[1] - scale * value;
     const bars = { left: 2 * radius + 40, right: width - 34, top: 22, step: (height - 34) / number };
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"),
-      "font-size": "10", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
     const tip = node("marker", { id: id("tip"), viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 5, markerHeight: 5, orient: "auto" }, node("defs", {}, svg));
     node("path", { d: "M0 0L8 4L0 8Z", fill: colour("lstm") }, tip);
     node("rect", { x: centre[0] - radius, y: centre[1] - radius, width: 2 * radius, height: 2 * radius, fill: "none", stroke: "currentColor", "stroke-opacity": 0.35, "stroke-width": 0.8 }, svg);
     node("path", { d: `M${centre[0] - radius} ${centre[1]}h${2 * radius}M${centre[0]} ${centre[1] - radius}v${2 * radius}`, stroke: "currentColor", "stroke-opacity": 0.25, "stroke-width": 0.7 }, svg);
     node("text", { x: bars.left, y: 12 }, svg, "weight");
     const plot = node("g", {}, svg);
-    still.replaceWith(svg);
 
-    controls.textContent = "";
-    const direction = slider("direction", "Direction of the query: ", 0, 355, 5, data.start.direction);
-    const length = slider("length", "Length of the query: ", 0, data.longest, 0.25, data.start.length);
+    const direction = slider(controls, id("direction"), "Direction of the query: ", { max: 355, step: 5, value: data.start.direction }, draw);
+    const length = slider(controls, id("length"), "Length of the query: ", { max: data.longest, step: 0.25, value: data.start.length }, draw);
     const set = node("fieldset", {}, controls);
     node("legend", {}, set, "Keys that may be looked at");
     const boxes = data.keys.map((_, j) => {
@@ -74,17 +40,8 @@
       node("span", {}, label, `key ${j + 1}`);
       return box;
     });
-    const reading = node("p", { class: "aw-reading", "aria-live": "polite" }, controls);
+    const said = reading(controls);
     draw();
-
-    function slider(name, text, min, max, step, value) {
-      const label = node("label", { for: id(name), class: "aw-slider" }, controls, text);
-      const shown = node("output", { for: id(name), "aria-live": "off" }, label);
-      const input = node("input", { type: "range", id: id(name), min, max, step }, controls);
-      input.value = value;
-      input.addEventListener("input", draw);
-      return { input, shown };
-    }
 
     function draw() {
       const angle = Number(direction.input.value) * Math.PI / 180, size = Number(length.input.value);
@@ -111,17 +68,11 @@
       length.shown.textContent = size.toFixed(2);
       const best = weights.indexOf(Math.max(...weights));
       const spread = Math.exp(weights.reduce((sum, weight) => weight > 0 ? sum - weight * Math.log(weight) : sum, 0));
-      reading.textContent = open.some(Boolean)
+      said.textContent = open.some(Boolean)
         ? (size > 0 ? `Key ${best + 1} has the largest weight, ${weights[best].toFixed(2)}. ` : "A query of length zero weighs the open keys alike. ") +
-          `The weights are as spread as ${spread.toFixed(1)} equal ones. The context (diamond) is (${signed(context[0])}, ${signed(context[1])}).`
+          `The weights are as spread as ${spread.toFixed(1)} equal ones. The context (diamond) is (${two(context[0])}, ${two(context[1])}).`
         : "No key may be looked at: every weight is zero, and so is the context.";
-      title.textContent = `Query at ${direction.input.value} degrees with length ${size.toFixed(2)} among ${number} keys. ${reading.textContent}`;
+      title.textContent = `Query at ${direction.input.value} degrees with length ${size.toFixed(2)} among ${number} keys. ${said.textContent}`;
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="attention-weights"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

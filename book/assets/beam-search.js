@@ -2,39 +2,10 @@
    Enhances every element with data-explorer="beam-search"; its JSON holds the table, the beams and the penalties. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, choice, reading, signed, each } = Explorer;
   const ROOT = 26, COLUMN = 76, BOX = 64, ROW = 19, HEAD = 20; /* as in lessonlib/drawings_seq2seq.py */
 
-  function node(name, attributes, parent, text) {
-    const drawn = name === "svg" || parent && parent.namespaceURI === SVG;
-    const made = drawn ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
-
-  const minus = (text) => text.replace("-", "\u2212");
-
-  function addStyle() {
-    if (document.getElementById("beam-search-style")) return;
-    node("style", { id: "beam-search-style" }, document.head, `
-      [data-explorer="beam-search"] .bs-row { display: flex; gap: .6rem; margin-top: .5rem; align-items: end; flex-wrap: wrap; }
-      [data-explorer="beam-search"] label { flex: 1 1 7rem; font-weight: 600; font-size: .9rem; text-align: left; }
-      [data-explorer="beam-search"] select, [data-explorer="beam-search"] button { font: inherit; font-size: .95rem; height: 2.2rem; width: 100%; color: inherit;
-        background: transparent; border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; }
-      [data-explorer="beam-search"] select option { color: initial; background: initial; }
-      [data-explorer="beam-search"] button { flex: 1 1 5rem; width: auto; cursor: pointer; }
-      [data-explorer="beam-search"] button[aria-disabled="true"] { opacity: .6; cursor: default; }
-      [data-explorer="beam-search"] .bs-reading { margin: .6rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; font-variant-numeric: tabular-nums; }`);
-  }
-
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `beam-search-${index}-${name}`;
+  each("beam-search", ({ data, svg, title, controls, id }) => {
     const kept = "var(--figure-gru, #007a5a)", aside = "var(--figure-lstm, #00639c)", grey = "var(--figure-grey, #6b6b6b)", paper = "var(--figure-paper, #ffffff)";
     const letters = data.symbols.slice(0, -1).split(""), end = data.symbols.slice(-1);
     const steps = 2 + Math.max(...Object.keys(data.table).map((prefix) => prefix.length));
@@ -65,10 +36,7 @@
       return found;
     }
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"), "font-size": "9", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
-    const plot = node("g", {}, svg);
+    const plot = node("g", { "font-size": 9 }, svg);
     const places = {};
     let leaves = 0;
     (function place(prefix) {
@@ -85,30 +53,19 @@
     })("");
     const x = (text) => text ? ROOT + COLUMN * (text.length - 1) : 0;
     const y = (text) => HEAD + ROW * (places[text] + 0.5);
-    still.replaceWith(svg);
 
-    controls.textContent = "";
-    const choices = node("div", { class: "bs-row" }, controls);
-    const beams = choose("beam", "Beam width K", data.beams, data.beams.indexOf(data.beam));
-    const alphas = choose("alpha", "Length exponent \u03b1", data.alphas, 0);
-    const buttons = node("div", { class: "bs-row" }, controls);
+    const choices = node("div", { class: "explorer-grid" }, controls), same = (values) => values.map((value) => [value, value]);
+    const beams = choice(choices, id("beam"), "Beam width K", same(data.beams), data.beam, restart);
+    const alphas = choice(choices, id("alpha"), "Length exponent \u03b1", same(data.alphas), data.alphas[0], restart);
+    const buttons = node("div", { class: "explorer-row" }, controls);
     const [again, back, next] = ["Start over", "Back", "Next step"].map((text) => node("button", { type: "button" }, buttons, text));
-    const reading = node("p", { class: "bs-reading", "aria-live": "polite" }, controls);
+    const said = reading(controls);
     let step = 0, found = [];
     again.addEventListener("click", () => go(0));
     back.addEventListener("click", () => go(step - 1));
     next.addEventListener("click", () => go(step + 1));
-    for (const select of [beams, alphas]) select.addEventListener("change", restart);
     restart();
     go(found.length - 1);
-
-    function choose(name, text, values, chosen) {
-      const label = node("label", { for: id(name) }, choices, text);
-      const select = node("select", { id: id(name) }, label);
-      for (const value of values) node("option", { value }, select, value);
-      select.selectedIndex = chosen;
-      return select;
-    }
 
     function restart() {
       found = search(Number(beams.value), Number(alphas.value));
@@ -148,8 +105,8 @@
         node("text", { x: x(text) + 4, y: y(text) + 3.2, fill: colour, "font-weight": 700 }, plot, text);
         node("text", { x: x(text) + BOX - 4, y: y(text) + 3.2, fill: colour, "text-anchor": "end" }, plot, probability(text).toFixed(3));
       }
-      reading.textContent = told();
-      title.textContent = `Tree of all outputs, searched with a beam of ${beams.value}. ${reading.textContent}`;
+      said.textContent = told();
+      title.textContent = `Tree of all outputs, searched with a beam of ${beams.value}. ${said.textContent}`;
     }
 
     function told() {
@@ -158,14 +115,8 @@
       const dropped = now.looked.slice(now.kept.length);
       let text = `Step ${step} of ${found.length - 1}: of ${now.looked.length} extensions, kept ${list(now.kept)}; dropped ${dropped.length}. `;
       text += now.aside.length ? `Set aside so far: ${list(now.aside)}. ` : "Nothing has ended yet. ";
-      if (step === found.length - 1) text += `The search is over, because no beginning can still win. Answer: ${now.best}, probability ${probability(now.best).toFixed(3)}, score ${minus(score(now.best, alpha).toFixed(3))}.`;
+      if (step === found.length - 1) text += `The search is over, because no beginning can still win. Answer: ${now.best}, probability ${probability(now.best).toFixed(3)}, score ${signed(score(now.best, alpha).toFixed(3))}.`;
       return text.trim();
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="beam-search"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

@@ -2,25 +2,8 @@
    Enhances every element with data-explorer="gradient-flow"; the values stand in its JSON, as log10. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, slider, choice, reading, clip, power, signed, each } = Explorer;
   const MARGIN = { left: 56, right: 10, top: 24, bottom: 36 };
-
-  function node(name, attributes, parent, text) {
-    const isSvg = parent && parent.namespaceURI === SVG && name !== "p" || name === "svg";
-    const made = isSvg ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
-
-  /* 10 to the power `log`, written as 3.0e-21 where it is far from 1. */
-  function written(log) {
-    if (log > -2.0005 && log < 3) return Number((10 ** log).toPrecision(2)).toString();
-    let exponent = Math.floor(log), digits = (10 ** (log - exponent)).toFixed(1);
-    if (digits === "10.0") { digits = "1.0"; exponent += 1; }
-    return `${digits}e${exponent}`;
-  }
 
   function pace(log, lag) {
     const slope = log / lag;
@@ -31,74 +14,32 @@
       `it ${slope < 0 ? "halves" : "doubles"} every ${unit} steps.`;
   }
 
-  function addStyle() {
-    if (document.getElementById("gradient-flow-style")) return;
-    node("style", { id: "gradient-flow-style" }, document.head, `
-      [data-explorer="gradient-flow"] .gf-grid { display: grid; grid-template-columns: 1fr 1fr; gap: .4rem 1rem; margin: .4rem 0; text-align: left; }
-      [data-explorer="gradient-flow"] .gf-grid > div { min-width: 0; }
-      [data-explorer="gradient-flow"] label { display: block; font-weight: 600; font-size: .9rem; }
-      [data-explorer="gradient-flow"] select { width: 100%; min-height: 1.9rem; font: inherit; font-size: .9rem; border: 1px solid currentColor;
-        border-radius: .25rem; color: var(--pst-color-text-base, CanvasText); background: var(--pst-color-background, Canvas); }
-      [data-explorer="gradient-flow"] input { width: 100%; height: 1.9rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
-      [data-explorer="gradient-flow"] output { font-variant-numeric: tabular-nums; }
-      [data-explorer="gradient-flow"] .gf-reading { margin: .5rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; }`);
-  }
-
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `gradient-flow-${index}-${name}`;
+  each("gradient-flow", ({ data, svg, title, controls, width, height, id }) => {
     const last = data.lags.length - 1;
     const x = (lag) => MARGIN.left + lag / data.lags[last] * (width - MARGIN.left - MARGIN.right);
     const y = (log) => MARGIN.top + (data.high - log) / (data.high - data.low) * (height - MARGIN.top - MARGIN.bottom);
     const path = (logs) => "M" + logs.map((log, i) => `${x(data.lags[i]).toFixed(1)} ${y(log).toFixed(1)}`).join("L");
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"),
-      "font-size": "10", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
-    const clip = node("clipPath", { id: id("clip") }, node("defs", {}, svg));
-    node("rect", { x: MARGIN.left, y: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom }, clip);
+    const inside = clip(svg, id("clip"), MARGIN.left, MARGIN.top, width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom);
     drawAxes(svg);
-    const plot = node("g", { "clip-path": `url(#${id("clip")})`, fill: "none" }, svg);
+    const plot = node("g", { "clip-path": inside, fill: "none" }, svg);
     const point = node("circle", { r: 3.5 }, svg);
     const key = node("g", {}, svg);
-    still.replaceWith(svg);
 
-    controls.textContent = "";
-    const grid = node("div", { class: "gf-grid" }, controls);
-    const model = choice("model", "Network", data.models.map((m) => m.name), 0);
-    const scale = choice("scale", "Input scale \u03c3\u2093", data.scales.map(String), data.startScale);
-    const setting = slider("setting", "", data.models[0].settings.length - 1, data.models[0].start);
-    const lag = slider("lag", "Lag n", last, last);
-    const reading = node("p", { class: "gf-reading", "aria-live": "polite" }, controls);
-    model.addEventListener("change", () => {
-      setting.max = data.models[model.value].settings.length - 1;
-      setting.value = data.models[model.value].start;
-      draw();
-    });
-    for (const control of [setting, scale, lag]) control.addEventListener("input", draw);
+    const grid = node("div", { class: "explorer-grid" }, controls);
+    const model = choice(grid, id("model"), "Network", data.models.map((m, i) => [i, m.name]), 0, () => { fit(); draw(); });
+    const scale = choice(grid, id("scale"), "Input scale \u03c3\u2093", data.scales.map((size, i) => [i, size]), data.startScale, draw);
+    const setting = slider(grid, id("setting"), "", {}, draw);
+    const lag = slider(grid, id("lag"), "Lag n: ", { max: last, value: last }, draw);
+    const said = reading(controls);
+    fit();
     draw();
 
-    function choice(name, text, options, chosen) {
-      const box = node("div", {}, grid);
-      node("label", { for: id(name) }, box, text);
-      const select = node("select", { id: id(name) }, box);
-      options.forEach((option, i) => node("option", { value: i }, select, option));
-      select.value = chosen;
-      return select;
-    }
-
-    function slider(name, text, max, value) {
-      const box = node("div", {}, grid);
-      const label = node("label", { for: id(name) }, box);
-      node("span", { id: id(name + "-name") }, label, text + ": ");
-      node("output", { for: id(name), id: id(name + "-value"), "aria-live": "off" }, label);
-      const input = node("input", { type: "range", id: id(name), min: 0, max, step: 1 }, box);
-      input.value = value;
-      return input;
+    function fit() {
+      const chosen = data.models[model.value];
+      setting.name.textContent = `${chosen.setting}: `;
+      setting.input.max = chosen.settings.length - 1;
+      setting.input.value = chosen.start;
     }
 
     function drawAxes(parent) {
@@ -107,7 +48,7 @@
         if (log % 10) continue;
         node("path", { d: `M${MARGIN.left} ${y(log)}H${width - MARGIN.right}`, stroke: "currentColor", "stroke-opacity": log ? 0.15 : 0.5, "stroke-width": 0.7 }, axes);
         const label = node("text", { x: MARGIN.left - 5, y: y(log) + 3.5, "text-anchor": "end" }, axes, log ? "10" : "1");
-        if (log) node("tspan", { "font-size": 7.5, dy: -3.5 }, label, String(log).replace("-", "\u2212"));
+        if (log) node("tspan", { "font-size": 7.5, dy: -3.5 }, label, signed(log));
       }
       for (let step = 0; step <= data.lags[last]; step += 20) node("text", { x: x(step), y: height - MARGIN.bottom + 13, "text-anchor": "middle" }, axes, step);
       node("path", { d: `M${MARGIN.left} ${MARGIN.top}V${height - MARGIN.bottom}H${width - MARGIN.right}`, fill: "none", stroke: "currentColor", "stroke-width": 0.8 }, axes);
@@ -125,7 +66,7 @@
     }
 
     function draw() {
-      const m = data.models[model.value], s = Number(setting.value), at = Number(lag.value), n = data.lags[at];
+      const m = data.models[model.value], s = Number(setting.input.value), at = Number(lag.input.value), n = data.lags[at];
       const [median, low, high] = m.curves[s][scale.value];
       const colour = `var(--figure-${m.colour}, ${m.fixedColour})`;
       plot.textContent = "";
@@ -142,22 +83,15 @@
       point.setAttribute("visibility", median[at] < data.low || median[at] > data.high ? "hidden" : "visible");
       drawKey(colour);
 
-      document.getElementById(id("setting-name")).textContent = m.setting + ": ";
-      document.getElementById(id("setting-value")).textContent = m.settings[s];
-      document.getElementById(id("lag-value")).textContent = n;
-      setting.setAttribute("aria-valuetext", `${m.setting} ${m.settings[s]}`);
-      lag.setAttribute("aria-valuetext", `lag ${n}`);
+      setting.shown.textContent = m.settings[s];
+      lag.shown.textContent = n;
+      setting.input.setAttribute("aria-valuetext", `${m.setting} ${m.settings[s]}`);
+      lag.input.setAttribute("aria-valuetext", `lag ${n}`);
       const measured = n === 0 ? "At lag 0 every curve starts at 1."
-        : `At lag ${n} the median gradient is ${written(median[at])} (${written(low[at])} to ${written(high[at])} over ${data.networks} networks). ` +
-          `${pace(median[at], n)} ${m.prediction} predicts ${written(n * m.rates[s])}.`;
-      reading.textContent = measured;
+        : `At lag ${n} the median gradient is ${power(median[at])} (${power(low[at])} to ${power(high[at])} over ${data.networks} networks). ` +
+          `${pace(median[at], n)} ${m.prediction} predicts ${power(n * m.rates[s])}.`;
+      said.textContent = measured;
       title.textContent = `Gradient norm against lag, logarithmic. ${m.name}, ${m.setting} ${m.settings[s]}, input scale ${data.scales[scale.value]}. ${measured}`;
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="gradient-flow"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

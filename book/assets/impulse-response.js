@@ -2,17 +2,8 @@
    Enhances every element with data-explorer="impulse-response"; its JSON holds the moduli and phases to choose from. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, slider, table, reading, clip, signed, each } = Explorer;
   const SPANS = [10, 100, 1000];
-
-  function node(name, attributes, parent, text) {
-    const drawn = name === "svg" || parent && parent.namespaceURI === SVG;
-    const made = drawn ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
 
   /* A number in two digits: 0.51, 13, 693, or 2.7e-5 where it is far from 1. */
   function written(value) {
@@ -23,66 +14,22 @@
 
   const steps = (n) => n < 99.95 ? n.toFixed(1) : Math.round(n).toLocaleString("en-GB");
 
-  function addStyle() {
-    if (document.getElementById("impulse-response-style")) return;
-    node("style", { id: "impulse-response-style" }, document.head, `
-      [data-explorer="impulse-response"] label { display: block; font-weight: 600; font-size: .9rem; margin-top: .4rem; text-align: left; }
-      [data-explorer="impulse-response"] input { width: 100%; height: 1.9rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
-      [data-explorer="impulse-response"] output, [data-explorer="impulse-response"] table { font-variant-numeric: tabular-nums; }
-      [data-explorer="impulse-response"] table { width: 100%; margin: .4rem 0; border-collapse: collapse; font-size: .9rem; }
-      [data-explorer="impulse-response"] th, [data-explorer="impulse-response"] td { padding: .2rem .15rem; text-align: right; white-space: nowrap; font-weight: 400; border: 0;
-        border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); background: none; color: inherit; }
-      [data-explorer="impulse-response"] th:first-child { text-align: left; }
-      [data-explorer="impulse-response"] .ir-reading { margin: .4rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; }`);
-  }
-
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `impulse-response-${index}-${name}`;
+  each("impulse-response", ({ data, svg, title, controls, width, height, id }) => {
     const colour = `var(--figure-linear, ${data.colour})`;
     const left = 0.46 * width, right = width - 8, top = 10, bottom = height - 36, last = data.last;
     const radius = Math.min(0.155 * width, (bottom - top) / 2 - 14), centre = [0.185 * width, (top + bottom) / 2];
     const x = (k) => left + k / last * (right - left);
     const y = (value) => (top + bottom) / 2 - value / 1.15 * (bottom - top) / 2;
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"),
-      "font-size": "10", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
-    const clip = node("clipPath", { id: id("clip") }, node("defs", {}, svg));
-    node("rect", { x: left - 4, y: top, width: right - left + 8, height: bottom - top }, clip);
+    const inside = clip(svg, id("clip"), left - 4, top, right - left + 8, bottom - top);
     drawAxes();
-    const plane = node("g", {}, svg), response = node("g", { "clip-path": `url(#${id("clip")})` }, svg);
-    still.replaceWith(svg);
+    const plane = node("g", {}, svg), response = node("g", { "clip-path": inside }, svg);
 
-    controls.textContent = "";
-    const modulus = slider("modulus", "Modulus: ", data.moduli.length, data.start[0]);
-    const phase = slider("phase", "Phase: ", data.phases.length, data.start[1]);
-    const cells = makeTable();
-    const reading = node("p", { class: "ir-reading", "aria-live": "polite" }, controls);
+    const modulus = slider(controls, id("modulus"), "Modulus: ", { max: data.moduli.length - 1, value: data.start[0] }, draw);
+    const phase = slider(controls, id("phase"), "Phase: ", { max: data.phases.length - 1, value: data.start[1] }, draw);
+    const [cells] = table(controls, "size after k =", SPANS.map((n) => n.toLocaleString("en-GB")), ["of an impulse"]);
+    const said = reading(controls);
     draw();
-
-    function slider(name, text, count, start) {
-      const label = node("label", { for: id(name) }, controls, text);
-      const shown = node("output", { for: id(name), "aria-live": "off" }, label);
-      const input = node("input", { type: "range", id: id(name), min: 0, max: count - 1, step: 1 }, controls);
-      input.value = start;
-      input.addEventListener("input", draw);
-      return { input, shown };
-    }
-
-    function makeTable() {
-      const table = node("table", {}, controls);
-      const head = node("tr", {}, node("thead", {}, table));
-      node("th", { scope: "col" }, head, "size after k =");
-      for (const n of SPANS) node("th", { scope: "col" }, head, n.toLocaleString("en-GB"));
-      const row = node("tr", {}, node("tbody", {}, table));
-      node("th", { scope: "row" }, row, "of an impulse");
-      return SPANS.map(() => node("td", {}, row));
-    }
 
     function drawAxes() {
       const axes = node("g", {}, svg), faint = { stroke: "currentColor", "stroke-opacity": 0.3, "stroke-width": 0.7, fill: "none" };
@@ -91,7 +38,7 @@
       node("text", { x: centre[0], y: height - 8, "text-anchor": "middle" }, axes, "eigenvalue, its powers");
       for (const value of [-1, 0, 1]) {
         node("path", { d: `M${left} ${y(value)}H${right}`, ...faint, "stroke-opacity": value ? 0.15 : 0.5 }, axes);
-        node("text", { x: left - 6, y: y(value) + 3.5, "text-anchor": "end" }, axes, String(value).replace("-", "\u2212"));
+        node("text", { x: left - 6, y: y(value) + 3.5, "text-anchor": "end" }, axes, signed(value));
       }
       for (let k = 0; k <= last; k += last / 4) node("text", { x: x(k), y: bottom + 13, "text-anchor": k === last ? "end" : "middle" }, axes, k);
       node("text", { x: (left + right) / 2, y: height - 8, "text-anchor": "middle" }, axes, "step k");
@@ -124,14 +71,8 @@
         : r === 1 ? "on the unit circle, nothing is ever lost" : `half-life ${steps(Math.log(0.5) / Math.log(r))} steps`;
       const swing = theta === 0 ? "no oscillation" : theta === Math.PI ? "the sign changes at every step" : `one turn in ${steps(2 * Math.PI / theta)} steps`;
       const gamma = r < 1 ? ` To keep unit variance the input is scaled by ${written(Math.sqrt(1 - r * r))}.` : " No scale keeps the variance finite.";
-      reading.textContent = `Modulus ${r}: ${memory}. Phase ${degrees}: ${swing}.${gamma}`;
-      title.textContent = `Powers of one eigenvalue in the complex plane, and their real part over ${last} steps. ${reading.textContent}`;
+      said.textContent = `Modulus ${r}: ${memory}. Phase ${degrees}: ${swing}.${gamma}`;
+      title.textContent = `Powers of one eigenvalue in the complex plane, and their real part over ${last} steps. ${said.textContent}`;
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="impulse-response"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

@@ -2,35 +2,11 @@
    Enhances every element with data-explorer="padding"; its JSON holds `lengths`, `longest`, `sizes`, `size`, `by_length`. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, choice, reading, many, each } = Explorer;
   const LEFT = 16, BETWEEN = 22, GAP = 6, HEAD = 18;
   const REAL = "var(--figure-lstm, #00639c)", GREY = "var(--figure-grey, #6b6b6b)", PAPER = "var(--figure-paper, #ffffff)";
 
-  function node(name, attributes, parent, text) {
-    const drawn = name === "svg" || parent && parent.namespaceURI === SVG;
-    const made = drawn ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
-
   const letter = (row) => String.fromCharCode(65 + row);
-  const times = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
-
-  function addStyle() {
-    if (document.getElementById("padding-style")) return;
-    node("style", { id: "padding-style" }, document.head, `
-      [data-explorer="padding"] fieldset.pd-lengths { display: grid; grid-template-columns: repeat(auto-fit, minmax(5.2rem, 1fr)); gap: .4rem .8rem; margin: .2rem 0 .6rem; }
-      [data-explorer="padding"] legend { font-weight: 600; font-size: .9rem; margin: 0 0 .2rem; padding: 0; float: none; width: 100%; }
-      [data-explorer="padding"] label { font-weight: 600; font-size: .9rem; display: inline-flex; align-items: center; gap: .4rem; }
-      [data-explorer="padding"] .pd-lengths input { width: 4rem; }
-      [data-explorer="padding"] input[type="checkbox"] { width: 1.4rem; height: 1.4rem; margin: 0; }
-      [data-explorer="padding"] .pd-row { display: flex; flex-wrap: wrap; gap: .4rem 1.2rem; align-items: center; }
-      [data-explorer="padding"] .pd-reading { margin: .6rem 0 0; font-size: .95rem; line-height: 1.5; font-variant-numeric: tabular-nums; }
-      [data-explorer="padding"] svg .pd-real { fill: ${PAPER}; }
-      [data-explorer="padding"] svg .pd-pad { fill: ${GREY}; }`);
-  }
 
   /* Rows of each batch, as in lessonlib.drawings_training.in_batches; sorting keeps the order of equal lengths. */
   function inBatches(lengths, size, byLength) {
@@ -41,26 +17,17 @@
     return batches;
   }
 
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const width = Number(still.getAttribute("viewBox").split(/\s+/)[2]);
-    const id = (name) => `padding-${index}-${name}`;
+  each("padding", ({ data, svg, title, controls, width, id }) => {
     const lengths = data.lengths.slice();
     const size = (width - LEFT - BETWEEN - 4) / (2 * data.longest), second = LEFT + data.longest * size + BETWEEN;
     const most = Math.ceil(lengths.length / Math.min(...data.sizes));
     const packedTop = 2 * HEAD + lengths.length * size + (most - 1) * GAP + 8;
     const height = packedTop + (lengths.length + most) * size + (most - 1) * GAP + 4;
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"), fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const drawing = node("g", {}, svg);
-    still.replaceWith(svg);
 
-    controls.textContent = "";
-    const group = node("fieldset", { class: "pd-lengths" }, controls);
+    const group = node("fieldset", {}, controls);
     node("legend", {}, group, `Lengths, 1 to ${data.longest}`);
     lengths.forEach((length, row) => {
       const label = node("label", { for: id(`length-${row}`) }, group, letter(row));
@@ -74,23 +41,19 @@
       });
       input.addEventListener("change", () => { input.value = lengths[row]; });
     });
-    const others = node("div", { class: "pd-row" }, controls);
-    const sizeLabel = node("label", { for: id("size") }, others, "Batch size");
-    const sizes = node("select", { id: id("size") }, sizeLabel);
-    for (const one of data.sizes) node("option", { value: one }, sizes, one);
-    sizes.value = data.size;
+    const others = node("div", { class: "explorer-row" }, controls);
+    const sizes = choice(others, id("size"), "Batch size", data.sizes.map((one) => [one, one]), data.size, draw);
     const sortLabel = node("label", { for: id("sort") }, others);
     const sorted = node("input", { type: "checkbox", id: id("sort") }, sortLabel);
     node("span", {}, sortLabel, "Sort by length first");
     sorted.checked = data.by_length;
-    const reading = node("p", { class: "pd-reading", "aria-live": "polite" }, controls);
-    sizes.addEventListener("change", draw);
+    const said = reading(controls);
     sorted.addEventListener("change", draw);
     draw();
 
     function square(x, y, text, real) {
       node("rect", { x, y, width: size, height: size, fill: real ? REAL : "none", stroke: real ? PAPER : GREY, "stroke-width": real ? 0.8 : 0.5 }, drawing);
-      node("text", { x: x + size / 2, y: y + size * 0.75, "text-anchor": "middle", "font-size": Math.min(10, 0.72 * size), class: real ? "pd-real" : "pd-pad" }, drawing, text);
+      node("text", { x: x + size / 2, y: y + size * 0.75, "text-anchor": "middle", "font-size": Math.min(10, 0.72 * size), fill: real ? PAPER : GREY }, drawing, text);
     }
 
     function write(x, y, text, anchor = "start") {
@@ -124,21 +87,15 @@
           node("text", { x: LEFT + (t + 0.5) * size, y: below + (rows.length + 0.75) * size, "text-anchor": "middle", "font-size": Math.min(10, 0.72 * size) }, drawing, now.length);
           running.push(now.length);
         }
-        sentences.push(`${batches.length > 1 ? `Batch ${number + 1}` : "The batch"} (${rows.map(letter).join(", ")}) is padded to ${times(longest, "step")}; batch_sizes ${running.join(" ")}.`);
+        sentences.push(`${batches.length > 1 ? `Batch ${number + 1}` : "The batch"} (${rows.map(letter).join(", ")}) is padded to ${many(longest, "step")}; batch_sizes ${running.join(" ")}.`);
         y += rows.length * size + GAP;
         below += (rows.length + 1) * size + GAP;
       });
       const real = lengths.reduce((sum, length) => sum + length, 0);
       const share = `${Math.round(100 * (1 - real / computed))}%`;
       [`real steps: ${real}`, `computed if padded: ${computed}`, `wasted: ${share}`].forEach((text, i) => write(second, packedTop + 13 + 14 * i, text));
-      reading.textContent = `Padding computes ${times(computed, "step")} for ${times(real, "real step")}: ${share} wasted. Packing computes the ${real}. ${sentences.join(" ")}`;
-      title.textContent = `Padded batches, their mask, and the same batches packed. ${reading.textContent}`;
+      said.textContent = `Padding computes ${many(computed, "step")} for ${many(real, "real step")}: ${share} wasted. Packing computes the ${real}. ${sentences.join(" ")}`;
+      title.textContent = `Padded batches, their mask, and the same batches packed. ${said.textContent}`;
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="padding"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

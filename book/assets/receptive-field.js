@@ -2,18 +2,9 @@
    Enhances every element with data-explorer="receptive-field"; its JSON holds the number of positions and where to start. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, slider, choice, reading, many, each } = Explorer;
   const KINDS = [["recurrence", "recurrence", "gru"], ["convolution", "convolution", "lstm"],
     ["dilated", "dilated convolution", "lstm"], ["attention", "attention", "attention"]];
-
-  function node(name, attributes, parent, text) {
-    const drawn = name === "svg" || parent && parent.namespaceURI === SVG;
-    const made = drawn ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
 
   /* Nodes are "row,position"; row 0 holds the inputs. */
   function parents(row, position, kind, kernel) {
@@ -45,62 +36,18 @@
     return { edges, way, first, seen: child };
   }
 
-  const many = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
-
-  function addStyle() {
-    if (document.getElementById("receptive-field-style")) return;
-    node("style", { id: "receptive-field-style" }, document.head, `
-      [data-explorer="receptive-field"] .rf-grid { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .3rem 1rem; }
-      [data-explorer="receptive-field"] label { display: block; font-weight: 600; font-size: .9rem; text-align: left; margin-top: .3rem; }
-      [data-explorer="receptive-field"] select { display: block; width: 100%; min-height: 2.2rem; font: inherit; font-weight: 400; color: inherit; background: var(--pst-color-background, #fff);
-        border: 1px solid color-mix(in srgb, currentColor 45%, transparent); border-radius: .25rem; padding: .2rem .3rem; }
-      [data-explorer="receptive-field"] option { color: inherit; background: var(--pst-color-background, #fff); }
-      [data-explorer="receptive-field"] input { display: block; width: 100%; height: 2.2rem; margin: 0; accent-color: var(--pst-color-primary, #00639c); }
-      [data-explorer="receptive-field"] output { font-variant-numeric: tabular-nums; }
-      [data-explorer="receptive-field"] .rf-reading { margin: .5rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; }`);
-  }
-
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `receptive-field-${index}-${name}`;
+  each("receptive-field", ({ data, svg, title, controls, width, height, id }) => {
     const x = (position) => 14 + position * (width - 28) / (data.positions - 1);
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"),
-      "font-size": "8.5", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
-    const plot = node("g", {}, svg);
-    still.replaceWith(svg);
+    const plot = node("g", { "font-size": 8.5 }, svg);
 
-    controls.textContent = "";
-    const grid = node("div", { class: "rf-grid" }, controls);
-    const kind = choice("kind", "Layers of", KINDS.map(([value, name]) => [value, name]), data.start.kind);
-    const kernel = choice("kernel", "Kernel (convolutions)", [["2", "2 taps"], ["3", "3 taps"]], data.start.kernel);
-    const layers = slider("layers", "Number of layers: ", 1, data.layers, data.start.layers);
-    const output = slider("output", "Output at position: ", 1, data.positions, data.start.output);
-    const reading = node("p", { class: "rf-reading", "aria-live": "polite" }, controls);
+    const grid = node("div", { class: "explorer-grid" }, controls);
+    const kind = choice(grid, id("kind"), "Layers of", KINDS, data.start.kind, draw);
+    const kernel = choice(grid, id("kernel"), "Kernel (convolutions)", [["2", "2 taps"], ["3", "3 taps"]], data.start.kernel, draw);
+    const layers = slider(grid, id("layers"), "Number of layers: ", { min: 1, max: data.layers, value: data.start.layers }, draw);
+    const output = slider(grid, id("output"), "Output at position: ", { min: 1, max: data.positions, value: data.start.output }, draw);
+    const said = reading(controls);
     draw();
-
-    function choice(name, text, options, value) {
-      const label = node("label", { for: id(name) }, grid, text);
-      const select = node("select", { id: id(name) }, label);
-      for (const [key, shown] of options) node("option", { value: key }, select, shown);
-      select.value = String(value);
-      select.addEventListener("change", draw);
-      return select;
-    }
-
-    function slider(name, text, min, max, value) {
-      const label = node("label", { for: id(name) }, grid, text);
-      const shown = node("output", { for: id(name), "aria-live": "off" }, label);
-      const input = node("input", { type: "range", id: id(name), min, max, step: 1 }, label);
-      input.value = value;
-      input.addEventListener("input", draw);
-      return { input, shown };
-    }
 
     function draw() {
       const depth = Number(layers.input.value), position = Number(output.input.value) - 1, taps = Number(kernel.value);
@@ -131,16 +78,10 @@
       const width_ = position - found.first + 1, operations = found.way.length - 1;
       const all = found.first === 0;
       const name = { recurrence: "recurrent layer", attention: "layer of attention" }[kind.value] || "convolution layer";
-      reading.textContent = `Through ${many(depth, name)} the output at position ${position + 1} sees ${many(width_, "position")}, ` +
+      said.textContent = `Through ${many(depth, name)} the output at position ${position + 1} sees ${many(width_, "position")}, ` +
         `${width_ === 1 ? found.first + 1 : `${found.first + 1} to ${position + 1}`}${all ? "" : `; what came before ${found.first + 1} cannot reach it`}. ` +
         `From input ${found.first + 1} the shortest way takes ${many(operations, "operation")}.`;
-      title.textContent = `Dependency graph over ${data.positions} positions. ${reading.textContent}`;
+      title.textContent = `Dependency graph over ${data.positions} positions. ${said.textContent}`;
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="receptive-field"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

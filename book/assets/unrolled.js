@@ -3,43 +3,17 @@
    `h` and the numbers of one backward pass: from_output, from_later, delta, g, terms, delta_0, losses, cut. */
 (() => {
   "use strict";
-  const SVG = "http://www.w3.org/2000/svg";
+  const { node, choice, signed, each } = Explorer;
   const SIGNAL = "var(--figure-lstm, #00639c)";
 
-  function node(name, attributes, parent, text) {
-    const isSvg = name === "svg" || (parent && parent.namespaceURI === SVG);
-    const made = isSvg ? document.createElementNS(SVG, name) : document.createElement(name);
-    for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-    if (text !== undefined) made.textContent = text;
-    if (parent) parent.appendChild(made);
-    return made;
-  }
-
-  const number = (value) => (Math.abs(value) < 0.0005 ? "0.000" : value.toFixed(3)).replace("-", "\u2212");
-  const short = (value) => (Math.abs(value) < 0.005 ? "0.00" : value.toFixed(2)).replace("-", "\u2212");
+  const number = (value) => signed(Math.abs(value) < 0.0005 ? "0.000" : value.toFixed(3));
+  const short = (value) => signed(Math.abs(value) < 0.005 ? "0.00" : value.toFixed(2));
   const pair = (values, write = number) => values.map(write).join(", ");
   const vector = (values) => `(${pair(values)})`;
   const matrix = (rows) => rows.map((row) => pair(row)).join("; ");
   const DASH = "\u2013";
   const SUB = "\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089";
   const sub = (t) => String(t).split("").map((digit) => SUB[Number(digit)]).join("");
-
-  function addStyle() {
-    if (document.getElementById("unrolled-style")) return;
-    node("style", { id: "unrolled-style" }, document.head, `
-      [data-explorer="unrolled"] .un-row { display: flex; flex-wrap: wrap; gap: .4rem .6rem; align-items: center; margin: .4rem 0; }
-      [data-explorer="unrolled"] label { display: block; font-weight: 600; font-size: .9rem; }
-      [data-explorer="unrolled"] select { width: 100%; font-size: .9rem; }
-      [data-explorer="unrolled"] button[aria-disabled="true"] { opacity: .55; }
-      [data-explorer="unrolled"] .un-row input[type="range"] { flex: 1 1 5rem; min-width: 4rem; }
-      [data-explorer="unrolled"] .un-reading { margin: .5rem 0; min-height: 6.6rem; }
-      [data-explorer="unrolled"] .un-scroll { overflow-x: auto; }
-      [data-explorer="unrolled"] table { border-collapse: collapse; margin: 0; font-size: .8rem; font-variant-numeric: tabular-nums; width: 100%; }
-      [data-explorer="unrolled"] :is(th, td) { padding: .1rem .2rem; text-align: right; white-space: nowrap; line-height: 1.3; }
-      [data-explorer="unrolled"] :is(th, td) span { display: block; }
-      [data-explorer="unrolled"] tfoot :is(th, td) { border-top: 1px solid currentColor; }
-      [data-explorer="unrolled"] .un-now { outline: 2px solid ${SIGNAL}; outline-offset: -2px; }`);
-  }
 
   /* The operations in the order of the walk: signal at the state, at the pre-activation, term; then the start. */
   function operations(steps) {
@@ -69,42 +43,29 @@
     return `Step ${t}, one term for the weights: g${sub(t)} h${sub(t - 1)}\u1d40 = [${matrix(run.terms[t - 1])}] is added.${zero}`;
   }
 
-  function enhance(root, index) {
-    const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
-    const still = root.querySelector(".explorer-figure svg");
-    const controls = root.querySelector(".explorer-controls");
-    const [, , width, height] = still.getAttribute("viewBox").split(/\s+/).map(Number);
-    const id = (name) => `unrolled-${index}-${name}`;
+  each("unrolled", ({ data, svg, title, controls, width, height, id }) => {
     const steps = data.steps, walk = operations(steps);
     const x = (t) => 34 + t * (width - 68) / steps;
     const rows = { loss: height * 0.12, state: height * 0.49, delta: height * 0.66, g: height * 0.84 };
 
-    addStyle();
-    const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, class: "figure", role: "img", "aria-labelledby": id("title"), "font-size": "11", fill: "currentColor" });
-    const title = node("title", { id: id("title") }, svg);
     const defs = node("defs", {}, svg);
     for (const [name, colour] of [["ink", "currentColor"], ["signal", SIGNAL]]) {
       const head = node("marker", { id: id(name), viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse", markerUnits: "userSpaceOnUse" }, defs);
       node("path", { d: "M0 0L8 4L0 8Z", fill: colour }, head);
     }
     const drawing = node("g", {}, svg);
-    still.replaceWith(svg);
 
-    controls.textContent = "";
-    node("label", { for: id("scenario") }, controls, "Losses at");
-    const scenario = node("select", { id: id("scenario") }, controls);
-    data.scenarios.forEach((run, i) => node("option", { value: i }, scenario, run.name));
-    const row = node("div", { class: "un-row" }, controls);
+    const scenario = choice(controls, id("scenario"), "Losses at", data.scenarios.map((run, i) => [i, run.name]), 0, draw);
+    const row = node("div", { class: "explorer-row" }, controls);
     const back = node("button", { type: "button" }, row, "Back");
     const slider = node("input", { type: "range", min: 0, max: walk.length - 1, step: 1, "aria-label": "Operation of the backward pass" }, row);
     slider.value = walk.length - 1;
     const next = node("button", { type: "button" }, row, "Next");
-    const text = node("p", { class: "un-reading", "aria-live": "polite" }, controls);
-    const table = buildTable(node("div", { class: "un-scroll", tabindex: 0, role: "region", "aria-label": "Signals and terms so far" }, controls));
+    const text = Explorer.reading(controls);
+    const table = buildTable(node("div", { class: "explorer-scroll", tabindex: 0, role: "region", "aria-label": "Signals and terms so far" }, controls));
     back.addEventListener("click", () => move(-1));
     next.addEventListener("click", () => move(1));
     slider.addEventListener("input", draw);
-    scenario.addEventListener("input", draw);
     draw();
 
     function move(by) {
@@ -135,8 +96,7 @@
 
     function label(x1, y1, written, { colour, size = 11, bold = false, anchor = "middle" } = {}) {
       const made = node("text", { x: x1, y: y1 + 3.5, "text-anchor": anchor, "font-size": size, "font-weight": bold ? 700 : 400 }, drawing, written);
-      if (colour) made.style.fill = colour;
-      return made;
+      if (colour) made.setAttribute("fill", colour);
     }
 
     function draw() {
@@ -157,9 +117,9 @@
 
     function fill(cells, run, t, now, reached) {
       for (const kind of ["delta", "g", "term"]) {
-        const rows = kind === "term" ? run.terms[t - 1] : [run[kind][t - 1]];
+        const rows = kind === "term" ? run.terms[t - 1] : run[kind][t - 1].map((value) => [value]);  // a column, as in the equations
         write(cells[kind], reached(kind, t) ? rows : []);
-        cells[kind].classList.toggle("un-now", now.kind === kind && now.t === t);
+        cells[kind].classList.toggle("now", now.kind === kind && now.t === t);
       }
     }
 
@@ -195,11 +155,5 @@
       label(middle, top, name, { colour: SIGNAL, bold });
       label(middle, top + 13, pair(values, short), { colour: SIGNAL, size: 10, bold });
     }
-  }
-
-  function start() {
-    document.querySelectorAll('[data-explorer="unrolled"]').forEach(enhance);
-  }
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  });
 })();

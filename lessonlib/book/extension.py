@@ -140,9 +140,10 @@ def dependents(app: Sphinx, env: Any) -> list[str]:
 
 
 def add_explorers(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Load the script of an interactive figure on the pages that have one, and on no other."""
-    for kind in sorted(set(re.findall(r'data-explorer="([a-z-]+)"', context.get("body", "")))):
-        app.add_js_file(f"{kind}.js", loading_method="defer")
+    """Load the script of an interactive figure, and before it what all of them share, on the pages that have one."""
+    kinds = sorted(set(re.findall(r'data-explorer="([a-z-]+)"', context.get("body", ""))))
+    for name in ["explorer", *kinds] if kinds else []:
+        app.add_js_file(f"{name}.js", loading_method="defer")
 
 
 def launch_notebooks(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
