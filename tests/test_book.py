@@ -137,6 +137,14 @@ def test_two_builds_at_once_do_not_meet(book: SmallBook) -> None:
     assert book.press("build").status == 0
 
 
+def test_a_folder_that_cannot_be_written_is_told(book: SmallBook) -> None:
+    """A file in place of the build folder stands for a read-only clone, which does not stop an administrator."""
+    book.forget()
+    (book.root / "_build").write_text("")
+    run = book.press("build")
+    assert run.status == 1 and "nothing can be written" in run.output and "Traceback" not in run.output, run.output
+
+
 def test_the_command_line_says_what_is_wrong(book: SmallBook, tmp_path: Path) -> None:
     assert "no page 'nosuch'" in book.press("build", "nosuch").output
     empty = tmp_path / "empty"

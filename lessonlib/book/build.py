@@ -9,6 +9,7 @@ error on a warm build as on a cold one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -25,6 +26,7 @@ from lessonlib.book import notebooks, render, status
 from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.extension import ROOT_VARIABLE, STATUS, TOLD
+from lessonlib.book.memory import remembered
 from lessonlib.book.pages import PROFILE_VARIABLE, BookError, Project
 from lessonlib.book.publication import write_archive
 
@@ -43,17 +45,21 @@ def digest(root: Path, paths: Sequence[Path], *extra: str) -> str:
     return whole.hexdigest()[:24]
 
 
+@functools.cache
+def installed() -> str:
+    """Names and versions of the installed packages."""
+    return repr(sorted(f"{item.name} {item.version}" for item in importlib.metadata.distributions()))
+
+
 def machinery_digest(project: Project) -> str:
     """A hash of what shapes every page: the configuration, the table of contents, the press, installed packages."""
-    versions = sorted(f"{item.name} {item.version}" for item in importlib.metadata.distributions())
     paths = [project.root / "_config.yml", project.root / "_toc.yml", *files_below(Path(__file__).parent)]
-    return hashlib.sha256((repr(versions) + repr([path.read_bytes() for path in paths])).encode()).hexdigest()[:24]
+    return hashlib.sha256((installed() + repr([path.read_bytes() for path in paths])).encode()).hexdigest()[:24]
 
 
 def runs(results: Results) -> dict[str, str]:
     """Which run of each page the site shows."""
-    return {page.name: f"{results.key(page)} {results.path(page).stat().st_mtime_ns}"
-            for page in results.project.pages() if page.code_cells}
+    return {page.name: results.ran(page) for page in results.project.pages() if page.code_cells}
 
 
 def site_digest(results: Results) -> str:
@@ -86,7 +92,9 @@ def downloads(results: Results, checked: Sequence[PageReport]) -> dict[str, str]
     """The notebook of each page that has code, readable without the site, as its download button offers it."""
     measurements = {name: item.value for report in checked for name, item in report.record.measurements.items()}
     book = notebooks.context(results.project, measurements)
-    return {page.name: nbformat.writes(notebooks.readable(page, results.notebook(page), book))
+    shown = repr(book)
+    return {page.name: remembered("download", page.name, (page.text, results.ran(page), shown),
+                                  lambda page=page: nbformat.writes(notebooks.readable(page, results.notebook(page), book)))
             for page in results.project.pages() if page.code_cells}
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lessonlib.book import ledger, lint
 from lessonlib.book.execute import Results
-from lessonlib.book.expected import Failure, Record, claims, coverage, differences, load, observed
+from lessonlib.book.expected import Failure, Record, claims, coverage, differences, load, observed, record_path
+from lessonlib.book.memory import remembered
 from lessonlib.book.pages import Page
 from lessonlib.book.quote import quoted
 
@@ -27,6 +28,13 @@ class PageReport:
 
 def check_page(results: Results, page: Page) -> PageReport:
     """Compare a page's last run with its record, and its prose with the rules for numbers."""
+    path = record_path(results.project, page.name, results.profile)
+    state = (page.text, results.ran(page), path.read_bytes() if path.is_file() else None)
+    found = remembered("check", page.name, state, lambda: compared(results, page))
+    return replace(found, failures=[*found.failures])  # the caller adds what it finds between pages
+
+
+def compared(results: Results, page: Page) -> PageReport:
     notebook = results.notebook(page)
     record, failures = observed(page, notebook)
     report = PageReport(page.name, record, failures, claims=claims(notebook))

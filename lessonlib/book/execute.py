@@ -49,10 +49,14 @@ def alone(project: Project) -> Iterator[None]:
     Raises
     ------
     BookError
-        If another command is at work there.
+        If another command is at work there, or the folder cannot be written.
     """
-    project.build.mkdir(parents=True, exist_ok=True)
-    with (project.build / "lock").open("w") as lock:
+    try:
+        project.build.mkdir(parents=True, exist_ok=True)
+        lock = (project.build / "lock").open("w")
+    except OSError as error:
+        raise BookError(f"nothing can be written in {project.build} ({error.strerror}); copy the book to a folder of your own") from error
+    with lock:
         try:
             import fcntl
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,20 +83,32 @@ class Results:
     def has(self, page: Page) -> bool:
         return not page.code_cells or self.path(page).is_file()
 
-    def notebook(self, page: Page) -> nbformat.NotebookNode:
-        """A page's notebook with the outputs of its last run under the present key.
+    def executed(self, page: Page) -> Path:
+        """Where the last run of a page under the present key is kept.
 
         Raises
         ------
         BookError
             If the page was not executed since it, or what it uses, changed.
         """
-        if not page.code_cells:
-            return page.notebook
-        if not self.has(page):
+        path = self.path(page)
+        if not path.is_file():
             raise BookError(f"{page.name} has not been executed since its code changed; "
                             f"run: python -m lessonlib.book build {page.name}")
-        stored = nbformat.v4.reads(self.path(page).read_text("utf8"))  # valid, since `keep` wrote it
+        return path
+
+    def ran(self, page: Page) -> str:
+        """Which run of a page this is; empty for a page without code."""
+        if not page.code_cells:
+            return ""
+        path = self.executed(page)
+        return f"{path.stem} {path.stat().st_mtime_ns}"
+
+    def notebook(self, page: Page) -> nbformat.NotebookNode:
+        """A page's notebook with the outputs of its last run under the present key; raises as `executed` does."""
+        if not page.code_cells:
+            return page.notebook
+        stored = nbformat.v4.reads(self.executed(page).read_text("utf8"))  # valid, since `keep` wrote it
         outputs = iter(cell for cell in stored.cells if cell.cell_type == "code")
         merged = nbformat.from_dict(page.notebook)
         for index, cell in enumerate(merged.cells):

@@ -16,9 +16,10 @@ from nbformat import NotebookNode
 from lessonlib.book import citations
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.expected import hidden_outputs, load
+from lessonlib.book.memory import remembered
 from lessonlib.book.pages import BookError, Page, Project
 from lessonlib.book.plain_directives import caption
-from lessonlib.book.plain_markdown import Context, Writer
+from lessonlib.book.plain_markdown import Context, Label, Writer
 from lessonlib.measure import MEASUREMENT_MIME
 
 HIDDEN = "application/vnd.lessonlib."
@@ -31,16 +32,23 @@ def context(project: Project, measurements: dict[str, Any]) -> Context:
     """All that the pages of a project may refer to; each page is read once to collect its labels."""
     bibliography = citations.load(project.book / "references.bib")
     found = Context(measurements, bibliography, folder=project.book, complete=False)
+    quoted = repr(measurements)
     for page in project.pages():
-        writer = Writer(page, found)
-        plain_cells(writer, page.notebook)
-        found.titles[page.name] = writer.title or page.name
-        for label, meaning in writer.labels.items():
+        title, labels = remembered("labels", page.name, (page.text, quoted), lambda page=page: labelled(page, found))
+        found.titles[page.name] = title
+        for label, meaning in labels.items():
             if label in found.labels:
                 raise BookError(f"book/{page.name}.md: the label {label} stands in book/{found.labels[label].page}.md too")
             found.labels[label] = meaning
     found.complete = True
     return found
+
+
+def labelled(page: Page, context: Context) -> tuple[str, dict[str, Label]]:
+    """The title of a page, and what its labels stand for."""
+    writer = Writer(page, context)
+    plain_cells(writer, page.notebook)
+    return writer.title or page.name, writer.labels
 
 
 def readable(page: Page, notebook: NotebookNode, context: Context) -> NotebookNode:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 import re
 from dataclasses import dataclass
@@ -144,11 +145,11 @@ def library_files(root: Path, sources: list[str]) -> dict[str, str]:
         module = waiting.pop()
         if module == "lessonlib.book" or module.startswith("lessonlib.book."):
             raise BookError(f"a page, or the library that it imports, imports {module}; only the press may")
-        base = Path(*module.split("."))
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.as_posix() not in files and (root / path).is_file():
-                files[path.as_posix()] = (root / path).read_text("utf8")
-                waiting |= imported_modules(files[path.as_posix()])
+        base = module.replace(".", "/")
+        for path in (f"{base}.py", f"{base}/__init__.py"):
+            if path not in files and os.path.isfile(f"{root}/{path}"):
+                files[path] = (root / path).read_text("utf8")
+                waiting |= imported_modules(files[path])
     return files
 
 

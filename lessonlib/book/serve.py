@@ -13,10 +13,10 @@ from lessonlib.book.build import files_below, live_site, publish
 from lessonlib.book.execute import Results, alone, execute
 from lessonlib.book.pages import BookError
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.2
 RELOAD = b"""<script>(() => { let made; setInterval(async () => {
   const now = await (await fetch("/.made-from", {cache: "no-store"})).text();
-  if (made && made !== now) location.reload(); made = now; }, 1000); })()</script>"""
+  if (made && made !== now) location.reload(); made = now; }, 300); })()</script>"""
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -55,7 +55,8 @@ def rebuild(results: Results) -> None:
     """Execute what changed and render; numbers that moved are told, and shown, since this is the author's preview."""
     try:
         with alone(results.project):
-            execute(results, results.project.pages())
+            pages = results.project.pages()
+            print(f"{len(execute(results, pages))} of {len(pages)} pages executed", flush=True)
             reports = check.check(results)
             publish(results, reports)
         for report in reports:
