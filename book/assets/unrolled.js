@@ -157,7 +157,7 @@
 
     function fill(cells, run, t, now, reached) {
       for (const kind of ["delta", "g", "term"]) {
-        const rows = kind === "term" ? run.terms[t - 1] : [run[kind][t - 1]];
+        const rows = kind === "term" ? run.terms[t - 1] : run[kind][t - 1].map((value) => [value]);  // a column, as in the equations
         write(cells[kind], reached(kind, t) ? rows : []);
         cells[kind].classList.toggle("un-now", now.kind === kind && now.t === t);
       }
