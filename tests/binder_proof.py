@@ -59,9 +59,12 @@ def work_page(browser: object, base: str, page: str) -> None:
     started = time.monotonic()
     tab.goto(f"{base}/lab/tree/book/{page}.ipynb?token={TOKEN}")
     tab.wait_for_selector(".jp-NotebookPanel .jp-CodeCell", timeout=120_000)
-    tab.wait_for_timeout(5_000)
-    prose = tab.evaluate(PROSE)
-    assert len(prose) > 4000 and not re.search(r"\{[a-z:]+\}`|```|:::|^\([\w-]+\)=", prose, re.MULTILINE), prose[:500]
+    prose, before = "", None
+    while prose != before or len(prose) < 4000:  # cells are drawn one after the other
+        assert time.monotonic() - started < LIMIT, f"{page}: {prose}"
+        tab.wait_for_timeout(3_000)
+        prose, before = tab.evaluate(PROSE), prose
+    assert not re.search(r"\{[a-z:]+\}`|```|:::|^\([\w-]+\)=", prose, re.MULTILINE), prose[:500]
     tab.get_by_role("menuitem", name="Run", exact=True).click()
     tab.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     while True:
