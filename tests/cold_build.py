@@ -61,7 +61,7 @@ def main() -> None:
         pages = [json.loads(path.read_text())["metadata"]["lessonlib"]["seconds"]
                  for path in (folder / "press" / "_build" / "executed").glob("*.ipynb")]
         plain_copy(folder / "press", folder / "plain")
-        plain = timed([sys.executable, "-m", "jupyter_book", "build", str(folder / "plain" / "book"), "--all",
+        plain = timed([str(Path(sys.executable).parent / "jupyter-book"), "build", str(folder / "plain" / "book"), "--all",
                        "--toc", str(folder / "plain" / "_toc.yml"), "--config", str(folder / "plain" / "_config.yml"),
                        "--path-output", str(folder / "plain" / "out")],
                       LESSONLIB_ROOT=str(folder / "plain"), PYTHONPATH=str(folder / "plain"), OMP_NUM_THREADS="1")
