@@ -87,11 +87,12 @@ def batch_loss(network: RecallNetwork, firsts: Tensor, lag: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished training run: test accuracy (0 to 1), update at which it was solved or None, losses in nats."""
+    """A finished training run: test accuracy (0 to 1), update at which it was solved or None, losses in nats, network."""
 
     accuracy: float
     solved: int | None
     losses: list[float]
+    network: RecallNetwork
 
     def left_plateau(self, level: float) -> int | None:
         """The first update at which the mean of the last ten losses is below `level`, or None."""
@@ -139,7 +140,7 @@ def train_recall(kind: str, lag: int, *, forget_bias: float | None = None, seed:
         losses.append(loss.item())
         if solved is None and len(losses) >= WINDOW and sum(losses[-WINDOW:]) < WINDOW * SOLVED:
             solved = len(losses)
-    return Run(recall_accuracy(network, lag, distractors=distractors), solved, losses)
+    return Run(recall_accuracy(network, lag, distractors=distractors), solved, losses, network)
 
 
 @torch.no_grad()
@@ -149,6 +150,11 @@ def recall_accuracy(network: RecallNetwork, lag: int, *, distractors: bool = Fal
     firsts = draw_firsts(TEST_ROWS, generator)
     if distractors:
         return (network(sequences(firsts, lag, generator)).argmax(-1) == firsts).double().mean().item()
+    return named(network, lag)[firsts].double().mean().item()
+
+
+@torch.no_grad()
+def named(network: RecallNetwork, lag: int) -> Tensor:
+    """Which of the 8 symbols are named after `lag` blanks, truth values of shape (V,); no other sequences exist."""
     every = torch.arange(SYMBOLS)
-    right = network(sequences(every, lag)).argmax(-1) == every
-    return right[firsts].double().mean().item()
+    return network(sequences(every, lag)).argmax(-1) == every

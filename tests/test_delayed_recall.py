@@ -12,6 +12,7 @@ from lessonlib.delayed_recall import (
     batch_loss,
     draw_firsts,
     first_below,
+    named,
     recall_accuracy,
     sequences,
     train_recall,
@@ -65,7 +66,7 @@ def test_solved_is_a_mean_over_ten_updates():
 
 def test_a_run_stops_when_it_is_solved_and_its_test_agrees():
     run = train_recall("lstm", 3, forget_bias=1.0, updates=300)
-    assert run.solved == len(run.losses) < 300 and run.accuracy == 1.0
+    assert run.solved == len(run.losses) < 300 and run.accuracy == 1.0 and named(run.network, 3).all()
     assert run.solved == first_below(run.losses, 0.05) == run.left_plateau(0.05)
     longer = train_recall("lstm", 3, forget_bias=1.0, updates=run.solved + 5, until_solved=False)
     assert longer.solved == run.solved and longer.losses[:run.solved] == run.losses and len(longer.losses) == run.solved + 5
@@ -78,6 +79,7 @@ def test_accuracy_weighs_symbols_as_the_test_set_does(monkeypatch):
 
     firsts = draw_firsts(delayed_recall.TEST_ROWS, seeded(delayed_recall.TEST_SEED))
     share = (firsts == 3).double().mean().item()
+    assert named(OnlyThree(), 4).tolist() == [i == 3 for i in range(SYMBOLS)]
     assert recall_accuracy(OnlyThree(), 4) == pytest.approx(share) == pytest.approx(recall_accuracy(OnlyThree(), 4, distractors=True))
 
 
