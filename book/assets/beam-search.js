@@ -24,7 +24,7 @@
       [data-explorer="beam-search"] select, [data-explorer="beam-search"] button { font: inherit; font-size: .95rem; height: 2.2rem; width: 100%; color: inherit;
         background: transparent; border: 1px solid currentColor; border-radius: .3rem; padding: 0 .4rem; }
       [data-explorer="beam-search"] select option { color: initial; background: initial; }
-      [data-explorer="beam-search"] button { flex: 1 1 5rem; width: auto; cursor: pointer; }
+      [data-explorer="beam-search"] button { flex: 1 1 auto; width: auto; padding: 0 .3rem; white-space: nowrap; cursor: pointer; }
       [data-explorer="beam-search"] button[aria-disabled="true"] { opacity: .6; cursor: default; }
       [data-explorer="beam-search"] .bs-reading { margin: .6rem 0 0; text-align: left; font-size: .95rem; line-height: 1.5; font-variant-numeric: tabular-nums; }`);
   }
@@ -145,8 +145,8 @@
         node("rect", { x: x(text), y: y(text) - ROW / 2 + 2, width: BOX, height: ROW - 4, rx: 3, fill: status === "kept" ? kept : paper,
           stroke: status === "kept" ? kept : status === "aside" ? aside : grey, "stroke-width": status === "aside" ? 2.2 : 0.8 }, plot);
         if (!status) continue;
-        node("text", { x: x(text) + 4, y: y(text) + 3.2, fill: colour, "font-weight": 700 }, plot, text);
-        node("text", { x: x(text) + BOX - 4, y: y(text) + 3.2, fill: colour, "text-anchor": "end" }, plot, probability(text).toFixed(3));
+        node("text", { x: x(text) + 4, y: y(text) + 3.2, style: `fill: ${colour}`, "font-weight": 700 }, plot, text);
+        node("text", { x: x(text) + BOX - 4, y: y(text) + 3.2, style: `fill: ${colour}`, "text-anchor": "end" }, plot, probability(text).toFixed(3));
       }
       reading.textContent = told();
       title.textContent = `Tree of all outputs, searched with a beam of ${beams.value}. ${reading.textContent}`;
