@@ -24,10 +24,11 @@ MAX_NORM = 1.0
 SHORTEST, LONGEST = 3, 12
 
 
-def reverser(seed: int, *, attention: bool = False, packed: bool = True, hidden_size: int = 64) -> EncoderDecoder:
+def reverser(seed: int, *, attention: bool = False, packed: bool = True, hidden_size: int = 64,
+             summary_size: int | None = None) -> EncoderDecoder:
     """An untrained network for digit strings, its weights drawn from `seed`."""
     return build_with_seed(lambda: EncoderDecoder(VOCABULARY, VOCABULARY, hidden_size=hidden_size, attention=attention,
-                                                  packed=packed), seed)
+                                                  packed=packed, summary_size=summary_size), seed)
 
 
 def forced_loss(network: EncoderDecoder, strings: Strings) -> Tensor:

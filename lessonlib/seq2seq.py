@@ -53,18 +53,23 @@ class EncoderDecoder(nn.Module):
         source is its start state.
     packed : bool
         Whether the encoder skips padding. False is a fault, kept so that it can be shown.
+    summary_size : int, optional
+        Numbers that pass from the encoder to the start state: a linear map squeezes the two last states into so many.
+        Without it the start state is computed from all 2 H of them.
     """
 
     def __init__(self, source_size: int, target_size: int, *, embedding_size: int = 32, hidden_size: int = 64,
-                 attention: bool = False, packed: bool = True) -> None:
+                 attention: bool = False, packed: bool = True, summary_size: int | None = None) -> None:
         super().__init__()
         E, H = count("embedding_size", embedding_size), count("hidden_size", hidden_size)
         context = 2 * H if attention else 0
+        passed = 2 * H if summary_size is None else count("summary_size", summary_size)
         self.packed = packed
         self.source_embedding = nn.Embedding(count("source_size", source_size), E)
         self.target_embedding = nn.Embedding(count("target_size", target_size), E)
         self.encoder = nn.GRU(E, H, bidirectional=True, batch_first=True)
-        self.start = nn.Linear(2 * H, H)
+        self.squeeze = None if summary_size is None else nn.Linear(2 * H, passed, bias=False)
+        self.start = nn.Linear(passed, H)
         self.decoder = nn.GRUCell(E + context, H)
         self.output = nn.Linear(H + context, target_size)
         self.attention = AdditiveAttention(H, 2 * H, H) if attention else None
@@ -80,7 +85,10 @@ class EncoderDecoder(nn.Module):
             annotations, h_n = run_packed(self.encoder, embedded, lengths)           # (B, S, 2 H), (2, B, H)
         else:
             annotations, h_n = self.encoder(embedded)                                # reads the padding as well
-        state = torch.tanh(self.start(torch.cat([h_n[0], h_n[1]], dim=1)))           # (B, H)
+        summary = torch.cat([h_n[0], h_n[1]], dim=1)                                 # (B, 2 H)
+        if self.squeeze is not None:
+            summary = self.squeeze(summary)                                          # (B, summary_size)
+        state = torch.tanh(self.start(summary))                                      # (B, H)
         if self.attention is None:
             return Memory(state)
         return Memory(state, annotations, self.attention.prepare(annotations), real_steps(lengths, source.shape[1]),

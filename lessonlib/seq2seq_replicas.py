@@ -76,6 +76,8 @@ class ReplicaEncoderDecoder(nn.Module):
             states.append(ReplicaScan.apply(onehot, table, W_h.transpose(1, 2), b_h[:, None]))                # (S, R, B, H)
         last = (read - 1)[..., None]
         summary = torch.cat([at(part, last)[0] for part in states], -1)                                       # (R, B, 2 H)
+        if "squeeze.weight" in self.names:
+            summary = torch.bmm(summary, self["squeeze.weight"].transpose(1, 2))                              # (R, B, summary_size)
         start = torch.tanh(torch.baddbmm(self["start.bias"][:, None], summary, self["start.weight"].transpose(1, 2)))
         return torch.cat([states[0], at(states[1], turn)], -1).permute(1, 2, 0, 3), start
 

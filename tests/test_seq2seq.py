@@ -69,6 +69,18 @@ def test_without_attention_the_decoder_is_a_gru_started_from_the_summary():
 
 
 @BOTH
+def test_a_squeezed_summary_is_a_start_layer_of_low_rank(attention):
+    options = {"embedding_size": 5, "hidden_size": 6, "attention": attention}
+    squeezed = build_with_seed(lambda: EncoderDecoder(13, 13, summary_size=2, **options).double(), 3)
+    whole = build_with_seed(lambda: EncoderDecoder(13, 13, **options).double(), 4)
+    state = {name: value for name, value in squeezed.state_dict().items() if name != "squeeze.weight"}
+    whole.load_state_dict(state | {"start.weight": squeezed.start.weight @ squeezed.squeeze.weight})
+    batch = strings()
+    assert torch.linalg.matrix_rank(whole.start.weight) == 2
+    assert torch.allclose(squeezed(*batch[:3]), whole(*batch[:3]), atol=1e-12, rtol=0)
+
+
+@BOTH
 @settings(max_examples=15, deadline=None)
 @given(more=st.integers(1, 5), pad=st.integers(0, 12))
 def test_more_padding_of_any_token_changes_nothing(attention, more, pad):
@@ -200,7 +212,8 @@ def test_accuracy_counts_whole_strings_and_tokens():
     ("source", lambda: small(False).encode(torch.zeros(2, 3).long(), torch.tensor([1]))),
     ("lengths", lambda: small(True).encode(torch.zeros(2, 3).long(), torch.tensor([1, 4]))),
     ("attention", lambda: small(False).alignment(*strings()[:3])),
-    ("hidden_size", lambda: EncoderDecoder(3, 3, hidden_size=0)), ("source_size", lambda: EncoderDecoder(0, 3))])
+    ("hidden_size", lambda: EncoderDecoder(3, 3, hidden_size=0)), ("source_size", lambda: EncoderDecoder(0, 3)),
+    ("summary_size", lambda: EncoderDecoder(3, 3, summary_size=0))])
 def test_bad_input_names_the_argument(name, call):
     with pytest.raises(ValueError, match=name):
         call()

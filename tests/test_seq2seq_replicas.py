@@ -9,7 +9,8 @@ from lessonlib.digit_strings import Strings, draw_strings
 from lessonlib.reversal import forced_loss, reverser, training
 from lessonlib.seq2seq_replicas import ReplicaEncoderDecoder, ReversalTraining, backwards, replica_losses
 
-KINDS = pytest.mark.parametrize("kind", [{"attention": a, "packed": p} for a in (False, True) for p in (True, False)], ids=str)
+KINDS = pytest.mark.parametrize("kind", [{"attention": a, "packed": p} for a in (False, True) for p in (True, False)]
+                                + [{"summary_size": 3}, {"summary_size": 3, "attention": True}], ids=str)
 
 
 def rngs(n):
