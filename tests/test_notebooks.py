@@ -193,10 +193,17 @@ def test_library_code_is_shown_from_its_source(tmp_path):
 ```{literalinclude} ../lessonlib/some.py
 :lines: 1,3
 ```
+
+```{literalinclude} ../lessonlib/some.py
+:pyobject: Two.three
+:lines: 2
+:dedent: 8
+```
 """))
     assert '```python\ndef one():\n    """First."""\n    return 1\n```' in text
     assert "```python\ndef three(self):\n    return 3\n```" in text
     assert "```python\ndef one():\n    return 1\n```" in text
+    assert "```python\nreturn 3\n```" in text
 
 
 FIGURES = """\

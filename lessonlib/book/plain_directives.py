@@ -237,9 +237,11 @@ def write_code(writer: Writer, directive: Directive) -> str:
     language, text = directive.argument, directive.body
     if directive.name == "literalinclude":
         path = included(writer, directive, directive.argument)
-        options = directive.options | ({"dedent": None} if directive.options.get("dedent") == "" else {})
         language = directive.options.get("language", "python" if path.suffix == ".py" else "")
         try:
+            options = dict(directive.options)
+            if "dedent" in options:
+                options["dedent"] = int(options["dedent"]) if options["dedent"] else None
             text, _ = LiteralIncludeReader(str(path), options, SimpleNamespace(source_encoding="utf-8")).read()
         except (ValueError, OSError) as error:
             writer.fail(directive.line, str(error).replace(str(path), directive.argument))
