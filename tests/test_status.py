@@ -20,8 +20,8 @@ def test_a_book_without_these_pages_shows_no_ratio() -> None:
     assert measured_ratios({}) == [] == measured_ratios(report(other=Measured("a-cell", "timing", [1.0])))
 
 
-def test_every_ratio_shown_is_recorded_as_a_timing_of_one_page() -> None:
+def test_a_ratio_is_recorded_as_a_timing_and_on_one_page_at_most() -> None:
     records = [load(Project(ROOT), name, "default") for name in Project(ROOT).page_names()]
     for name in RATIOS:
         found = [record.measurements[name] for record in records if record and name in record.measurements]
-        assert [item.kind for item in found] == ["timing"], name
+        assert [item.kind for item in found] == ["timing"][:len(found)], name
