@@ -10,6 +10,7 @@ from lessonlib.book.execute import Results
 from lessonlib.book.pages import environment
 
 PACKAGES = ("jupyter-book", "sphinx", "myst-nb", "nbclient")
+RATIOS = {"recall-ratios": "Ten replicas trained together over one single run, seconds of the processor for plain RNN, GRU and LSTM"}
 
 
 def page(results: Results, checked: Sequence[PageReport]) -> str:
@@ -23,6 +24,7 @@ def page(results: Results, checked: Sequence[PageReport]) -> str:
     lines = [f"This build checked {numbers:,} printed or measured numbers and {claims} claims on {len(pages)} pages. "
              f"The pages' cells ran for {seconds:,.0f} s in all, one thread each. The largest drift from a recorded number was "
              f"{worst.worst:.0%} of its tolerance, on the page {{doc}}`{worst.name}`.", "", *page_table(reports, ran), ""]
+    lines += measured_ratios(reports)
     versions = dict(environment()) | {name: importlib.metadata.version(name) for name in PACKAGES}
     lines += ["**Versions.** " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]
     for report in reports.values():
@@ -41,3 +43,14 @@ def page_table(reports: dict[str, PageReport], ran: dict[str, dict]) -> list[str
             rows.append(f"| {{doc}}`{name}` | {run['date']} | {run['seconds']:.0f} | {run.get('peak_mb', 'not told')} "
                         f"| {report.numbers:,} | {len(report.claims)} | {report.worst:.0%} |")
     return rows
+
+
+def measured_ratios(reports: dict[str, PageReport]) -> list[str]:
+    """A line for each ratio of seconds in `RATIOS` that this build measured, with the page whose run it comes from."""
+    lines = []
+    for name, words in RATIOS.items():
+        for page, report in reports.items():
+            if measured := report.record.measurements.get(name):
+                lines += [f"**Measured ratio.** {words}: {', '.join(f'{ratio:.1f}' for ratio in measured.value)}. "
+                          f"It comes from one run on the machine of this build, on the page {{doc}}`{page}`.", ""]
+    return lines
