@@ -30,7 +30,7 @@ def test_attention_looks_as_the_equations_say():
     for b in range(2):
         scores = [network.scorer.weight[0] @ torch.tanh(
             network.from_state(state[b]) + network.from_annotation(annotations[b, j])) for j in range(4)]
-        alpha = torch.cat(scores).exp()
+        alpha = torch.stack(scores).exp()
         alpha = alpha / alpha.sum()
         assert torch.allclose(weights[b], alpha)
         assert torch.allclose(context[b], sum(a * h for a, h in zip(alpha, annotations[b])))
