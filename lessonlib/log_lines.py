@@ -88,6 +88,7 @@ def weighted_loss(model: LogModel, lines: LineBatch, closing_weight: float = 1.0
     return (losses.view_as(weights) * weights).sum() / weights.sum()
 
 
+@torch.enable_grad()
 def train_on_lines(model: LogModel, lines: LineBatch, held_out: LineBatch, updates: int, *, closing_weight: float,
                    generator: torch.Generator, learning_rate: float = LEARNING_RATE,
                    check_every: int = CHECK_EVERY, stop: bool = True) -> list[ClosingTag]:
@@ -125,6 +126,7 @@ def train_on_lines(model: LogModel, lines: LineBatch, held_out: LineBatch, updat
 
 # The gradient of a closing tag ---------------------------------------------------------------------------------
 
+@torch.enable_grad()
 def closing_gradient(model: LogModel, lines: LineBatch) -> Tensor:
     """Gradient of each line's loss on the letter of its closing tag, at the embedded input of every step.
 

@@ -26,6 +26,7 @@ def seeded(seed):
     return torch.Generator().manual_seed(seed)
 
 
+def test_a_batch_is_the_text_of_its_lines_with_the_slash_where_it_stands():
     batch = M.line_batch(LINES, CORPUS)
     for row, line in enumerate(LINES):
         text, slash = str(line), int(batch.slash[row])
@@ -87,6 +88,17 @@ def test_closing_gradient_by_finite_differences(kind):
     assert not norms[0, slash + 1:].any()
     tag, last = norms[:, 1:3].norm(dim=1), norms[[0, 1], batch.slash]
     assert torch.equal(M.arriving(M.closing_gradient(model, batch), batch), tag / last)
+
+
+def test_gradients_are_found_where_the_caller_has_switched_them_off():
+    batch = M.line_batch(LINES, CORPUS)
+    expected = M.closing_gradient(small(), batch)
+    with torch.no_grad():
+        assert torch.equal(M.closing_gradient(small(), batch), expected)
+        model = small()
+        M.train_on_lines(model, batch, batch, 1, closing_weight=1.0, generator=seeded(0))
+        assert not torch.is_grad_enabled()
+    assert not torch.equal(model.readout.weight, small().readout.weight) and torch.is_grad_enabled()
 
 
 def test_an_open_forget_gate_lets_more_through():
