@@ -83,6 +83,7 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
 def served(folder: Path) -> Iterator[str]:
     """Address of a folder, served on the loopback interface."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Compressing, directory=str(folder)))
+    server.handle_error = lambda request, client: None  # a tab that is closed hangs up
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
