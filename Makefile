@@ -11,7 +11,7 @@ book: $(VENV)/ready
 
 test: $(VENV)/ready
 	$(RUN) -m lessonlib.book build
-	$(RUN) -m pytest --numprocesses logical --dist worksteal -m "not alone"
+	$(RUN) -m pytest --numprocesses logical --dist loadfile -m "not alone"
 	$(RUN) -m pytest -m alone
 
 serve: $(VENV)/ready

@@ -81,13 +81,13 @@ EMPTY_DRAWINGS = """() => document.querySelectorAll("svg, math")
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(e => e.open = true)"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # a second browser cannot start in this process while one runs
 def browser() -> Iterator[Any]:
     with chromium() as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(site: Path, browser: Any) -> Iterator[str]:
     with served(site) as base:
         yield base
