@@ -23,10 +23,15 @@ MISSING = "no Chromium on this machine: apt-get install chromium (or set CHROMIU
 WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
 
+def chromium_path() -> str | None:
+    """Where the browser is, or None."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A running browser. Without Chromium the tests that need one are skipped, under CI they fail."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    path = chromium_path()
     if path is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(MISSING)
     from playwright.sync_api import sync_playwright

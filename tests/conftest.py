@@ -6,10 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browser import chromium, served
 from filelock import FileLock
 
 os.environ["OMP_NUM_THREADS"] = "1"  # tests run beside each other, one a core; read when torch is imported
@@ -39,6 +42,20 @@ def site() -> Path:
         run = press(ROOT, "build")
     assert run.status == 0, run.output
     return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="module")  # a second browser cannot start in this process while one runs
+def browser() -> Iterator[Any]:
+    """The browser that the tests of one file share."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(site: Path, browser: Any) -> Iterator[str]:
+    """Where the built site is served."""
+    with served(site) as base:
+        yield base
 
 
 PAGE = """\

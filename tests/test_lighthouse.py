@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from browser import FLAGS, NAMES, served
+from browser import FLAGS, chromium_path, served
 
 VERSION, RUNS = "12.8.2", 5
 LEAST = {"desktop": 98, "mobile": 90}
@@ -27,10 +27,9 @@ def heaviest(site: Path) -> str:
 
 
 def report(address: str, form: str) -> dict:
-    browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)))
     command = ["lighthouse", address, "--quiet", "--output=json", f"--only-categories={','.join(CATEGORIES)}",
                f"--chrome-flags={' '.join(['--headless=new', *FLAGS])}", *(["--preset=desktop"] if form == "desktop" else [])]
-    return json.loads(subprocess.run(command, env=dict(os.environ, CHROME_PATH=browser), capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run(command, env=dict(os.environ, CHROME_PATH=chromium_path()), capture_output=True, text=True, check=True).stdout)
 
 
 @pytest.mark.alone

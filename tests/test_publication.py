@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from browser import chromium, served, visit
+from browser import visit
 from bs4 import BeautifulSoup
 from conftest import ROOT
 
@@ -124,18 +123,6 @@ def test_the_archive_is_the_site(site: Path) -> None:
 
 
 # ---- in a browser
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def address(site: Path, browser: Any) -> Iterator[str]:
-    with served(site) as base:
-        yield base
-
 
 @pytest.mark.parametrize("query", GOLDEN)
 def test_search_finds_what_readers_look_for(browser: Any, address: str, query: str) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import PHONE, Visit, chromium, served, visit
+from browser import PHONE, Visit, visit
 from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
@@ -79,18 +79,6 @@ EMPTY_DRAWINGS = """() => document.querySelectorAll("svg, math")
   .forEach(e => e.replaceChildren(...e.querySelectorAll(":scope > title")))"""
 
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(e => e.open = true)"
-
-
-@pytest.fixture(scope="module")  # a second browser cannot start in this process while one runs
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def address(site: Path, browser: Any) -> Iterator[str]:
-    with served(site) as base:
-        yield base
 
 
 @pytest.fixture(scope="module", params=PAGES)

@@ -92,7 +92,7 @@ def downloads(results: Results, checked: Sequence[PageReport]) -> dict[str, str]
     """The notebook of each page that has code, readable without the site, as its download button offers it."""
     measurements = {name: item.value for report in checked for name, item in report.record.measurements.items()}
     book = notebooks.context(results.project, measurements)
-    shown = repr(book)
+    shown = repr(book) + digest(results.project.root, files_below(results.project.root / "lessonlib"))  # listings show the library
     return {page.name: remembered("download", page.name, (page.text, results.ran(page), shown),
                                   lambda page=page: nbformat.writes(notebooks.readable(page, results.notebook(page), book)))
             for page in results.project.pages() if page.code_cells}
