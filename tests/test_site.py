@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup
 from sphinx.errors import ExtensionError
 
 from lessonlib.book.pages import Project
-from lessonlib.book.site_tidy import tidied, used_icons
+from lessonlib.book.site_tidy import coarser, shown_icons, tidied
 
 PAGES = Project(Path(__file__).resolve().parent.parent).page_names()
 EXPLORER_PAGE = "04-vanishing-gradients"
@@ -207,11 +207,14 @@ def test_a_changed_theme_is_noticed() -> None:
         tidied('<html lang="en"><script defer src="_static/scripts/another.js"></script></html>')
 
 
-def test_icons_are_kept_by_name_and_by_code() -> None:
-    css = '.fa-rocket:before{content:"\\f135"}.fa-bolt:before,.fa-zap:before{content:"\\f0e7"}.note{content:"\\f05a"}'
-    kept, code_points = used_icons(css, ['<i class="fas fa-zap"></i>'])
-    assert kept == css.replace('.fa-rocket:before{content:"\\f135"}', "")
-    assert code_points == {0xF0E7, 0xF05A}
+def test_icons_are_found_in_both_notations() -> None:
+    assert shown_icons('.fa-bolt:before{content:"\\f0e7"}.note{content:"\uf05a"}.x{content:"\\201c"}') == {0xF0E7, 0xF05A}
+
+
+def test_figures_are_drawn_to_a_hundredth_of_a_point() -> None:
+    page = ('<svg class="figure" aria-label="0.123456"><path d="M 1.234567 -0.005432 L 10 2.5" style="stroke-width: 0.123456"/>'
+            '<text x="3.999999" transform="scale(0.123456)">0.123456</text></svg><path d="M 1.234567 0"/>')
+    assert coarser(page) == page.replace("M 1.234567 -0.005432", "M 1.23 -0.01", 1).replace("3.999999", "4.00")
 
 
 # ---- the site at work

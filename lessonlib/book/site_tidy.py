@@ -15,8 +15,10 @@ from fontTools import subset
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from lessonlib.book import styles
+
 # Files below _static/ that no page asks for.
-UNUSED = ["scripts/fontawesome.js*", "**/*.map", "**/*.LICENSE.txt", "*webpack-macros.html", "**/*.po", "**/*.mo"]
+UNUSED = ["scripts/fontawesome.js*", "styles/theme.css", "**/*.map", "**/*.LICENSE.txt", "*webpack-macros.html", "**/*.po", "**/*.mo"]
 
 # What the theme writes in every page, and what stands there instead.
 EDITS = [
@@ -41,18 +43,17 @@ SEARCH = 'id="search-results"'
 FOLDED = r'class="(?=[^"]*\badmonition\b)[^"]*(?<![\w-])(?:dropdown|toggle)(?![\w-])'
 NEEDED_FOR = {
     "design-tabs.js": r'class="[^"]*\bsd-tab-set\b',
-    "exercise.css": r'class="(?:exercise|solution)\b',
-    "proof.css": r'class="proof\b',
     "togglebutton.js": FOLDED,
-    "togglebutton.css": FOLDED,
     "copybutton.js": r'class="highlight"',
-    "copybutton.css": r'class="highlight"',
     "clipboard.min.js": r'class="highlight"',
     "searchtools.js": SEARCH,
     "language_data.js": SEARCH,
     "searchindex.js": SEARCH,
 }
-ICON_RULE = re.compile(r'((?:\.fa-[\w-]+::?before,?)+)\{(?:content:|--fa:)"([^"]*)"\}')
+
+FIGURE = re.compile(r'<svg class="figure".*?</svg>', re.DOTALL)
+PLACE = re.compile(r'\b(?:d|x|y)="[^"]*"')
+LONG = re.compile(r"-?\d+\.\d{3,}")
 
 
 def tidied(page: str) -> str:
@@ -72,15 +73,13 @@ def tidied(page: str) -> str:
     for name, holds in NEEDED_FOR.items():
         if not re.search(holds, page):
             page = re.sub(rf'\s*<(?:link|script)\b[^>]*[/"]{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
+    page = coarser(styles.one_sheet(page))
     return page if SEARCH in page else PATIENT.sub(r"<script defer \1", page)
 
 
-def used_icons(css: str, texts: list[str]) -> tuple[str, set[int]]:
-    """A style sheet without the icons whose names stand in none of the texts, and the code points that it still needs."""
-    names = {name for text in texts for name in re.findall(r"fa-[a-z0-9-]+", text)}
-    css = ICON_RULE.sub(lambda rule: rule[0] if names & set(re.findall(r"fa-[\w-]+", rule[1])) else "", css)
-    escapes = {int(code, 16) for code in re.findall(r"\\([ef][0-9a-f]{3})\b", css)}
-    return css, escapes | {ord(sign) for sign in css if "\ue000" <= sign <= "\uf8ff"}
+def coarser(page: str) -> str:
+    """A page whose figures are drawn to a hundredth of a point. Matplotlib writes a millionth, which nobody sees."""
+    return FIGURE.sub(lambda figure: PLACE.sub(lambda place: LONG.sub(lambda number: f"{float(number[0]):.2f}", place[0]), figure[0]), page)
 
 
 def smaller_font(source: Path, code_points: set[int]) -> None:
@@ -93,40 +92,42 @@ def smaller_font(source: Path, code_points: set[int]) -> None:
     subset.save_font(font, str(source.with_suffix(".woff")), options)
 
 
-def fewer_icons(out: Path) -> None:
-    """Keep of the icon fonts what the site shows."""
-    sheet = out / "_static" / "styles" / "pydata-sphinx-theme.css"
-    fonts = sorted((out / "_static").glob("vendor/fontawesome/**/*.ttf"))
-    if not fonts:  # nothing came from the theme since the last build
-        return
-    texts = [path.read_text("utf8") for ending in ("html", "js") for path in sorted(out.rglob(f"*.{ending}"))]
-    css, code_points = used_icons(sheet.read_text("utf8"), texts)
-    for path in (out / "_static").rglob("*.css"):
-        code_points |= used_icons(path.read_text("utf8"), texts)[1]
-    css = re.sub(r'\.woff2\) format\("woff2"\),url\([^)]*\.ttf\) format\("truetype"\)', '.woff) format("woff")', css)
-    sheet.write_text(css, "utf8")
-    for font in fonts:
+def shown_icons(css: str) -> set[int]:
+    """Code points of the icons in a style sheet, written as escapes or as themselves."""
+    escapes = {int(code, 16) for code in re.findall(r"\\([ef][0-9a-f]{3})\b", css)}
+    return escapes | {ord(sign) for sign in css if "\ue000" <= sign <= "\uf8ff"}
+
+
+def fewer_icons(static: Path, css: str) -> str:
+    """Keep of the icon fonts what a style sheet shows; the sheet, which then names the smaller fonts."""
+    code_points = shown_icons(css)
+    for font in sorted(static.glob("vendor/fontawesome/**/*.ttf")):
         smaller_font(font, code_points)
         font.unlink()
         font.with_suffix(".woff2").unlink(missing_ok=True)
+    return re.sub(r'\.woff2\) format\("woff2"\),\s*url\([^)]*\.ttf\) format\("truetype"\)', '.woff) format("woff")', css)
 
 
 def tidy(app: Sphinx, failure: Exception | None) -> None:
     """Tidy the pages and the static files of a finished build."""
     if failure is not None or app.builder.format != "html":
         return
-    out = Path(app.outdir)
+    static = Path(app.outdir) / "_static"
     for pattern in UNUSED:
-        for path in (out / "_static").glob(pattern):
+        for path in static.glob(pattern):
             path.unlink()
-    for path in sorted(out.rglob("*.html")):
-        page = path.read_text("utf8")
-        if "/fontawesome.js" in page:  # written by the theme since the last build
-            path.write_text(tidied(page), "utf8")
-    fewer_icons(out)
+    pages = {path: path.read_text("utf8") for path in sorted(Path(app.outdir).rglob("*.html"))}
+    tidy_pages = {path: tidied(page) if "/fontawesome.js" in page else page for path, page in pages.items()}  # or tidied before
+    names = styles.names_in(tidy_pages.values(), [path.read_text("utf8") for path in static.rglob("*.js")])
+    css = fewer_icons(static, styles.merged(static, names))
+    (static / styles.SITE).write_text(css, "utf8")
+    for path, page in tidy_pages.items():
+        page = styles.stamped(page, css)
+        if page != pages[path]:
+            path.write_text(page, "utf8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Tidy at the end of every build."""
-    app.connect("build-finished", tidy)
+    app.connect("build-finished", tidy, priority=900)  # after the theme has written pygments.css
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,60 @@
+"""The one style sheet of the site: what stays of the theme's, and how pages link it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sphinx.errors import ExtensionError
+
+from lessonlib.book.styles import merged, names_in, one_sheet, smaller, stamped
+
+
+@pytest.mark.parametrize(("css", "kept"), [
+    (".card{a:b}.note{a:b}", ".note{a:b}"),
+    (".card,.note,p{a:b}", ".note,p{a:b}"),
+    (".card .note,.note>#top{a:b}", ".note>#top{a:b}"),
+    (".note#bottom{a:b}", ""),
+    (".note:not(.card,.alert)::before{a:b}", ".note:not(.card,.alert)::before{a:b}"),
+    ('[class="card"] p,html[data-theme=dark] .note{a:b}', '[class="card"] p,html[data-theme=dark] .note{a:b}'),
+    ("@media print{.card{a:b}.note{a:b}}@media screen{.card{a:b}}", "@media print{.note{a:b}}"),
+    ("@supports (a:b){@media print{.card{a:b}}}", ""),
+    ("@keyframes card{from{a:b}}@font-face{a:url(x.woff)}", "@keyframes card{from{a:b}}@font-face{a:url(x.woff)}"),
+    ('@charset "utf-8";/* .note */.note{}', ".note{}"),
+    (".bs-tooltip-auto{a:b}", ".bs-tooltip-auto{a:b}"),
+    (r".\31 0{a:b}.note\/wide{a:b}", ""),
+])
+def test_a_rule_stays_only_if_something_can_match_it(css: str, kept: str) -> None:
+    assert smaller(css, {"note", "top"}) == kept
+
+
+def test_what_is_no_style_sheet_is_refused() -> None:
+    with pytest.raises(ExtensionError, match="cannot be read: .* in line 2"):
+        smaller("p{a:b}\n}", set())
+
+
+def test_names_come_from_attributes_and_from_all_words_of_scripts() -> None:
+    names = names_in(['<p class="note wide" id="top" title="card">alert</p>'], ['x.classList.add("is-open")'])
+    assert {"note", "wide", "top", "is-open"} <= names and not names & {"card", "alert"}
+
+
+def test_sheets_become_one_in_their_order_with_addresses_from_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "styles").mkdir()
+    (tmp_path / "book.css").write_text("p{a:url(logo.svg)}")
+    (tmp_path / "styles" / "pydata-sphinx-theme.css").write_text('p{a:url(../vendor/font.woff);b:url(data:image/svg+xml,x)}')
+    assert merged(tmp_path, set()) == "p{a:url(vendor/font.woff);b:url(data:image/svg+xml,x)}\np{a:url(logo.svg)}"
+    assert not list(tmp_path.rglob("*.css"))
+
+
+def test_a_page_links_the_one_sheet_in_the_place_of_the_first() -> None:
+    page = ('<head><link href="../_static/basic.css" rel="stylesheet" />\n<link rel="stylesheet" type="text/css" href="../_static/book.css?v=1" />'
+            '<link rel="icon" href="../_static/favicon.svg"/></head>')
+    linked = one_sheet(page)
+    assert linked == '<head>\n  <link rel="stylesheet" href="../_static/site.css" /><link rel="icon" href="../_static/favicon.svg"/></head>'
+    once, again = stamped(linked, "p{a:b}"), stamped(stamped(linked, "p{a:b}"), "p{a:c}")
+    assert once != again and len(once) == len(again) and once.count("site.css?v=") == 1
+
+
+def test_a_sheet_that_nobody_listed_is_noticed() -> None:
+    with pytest.raises(ExtensionError, match="another style sheet, new.css: see SHEETS"):
+        one_sheet('<link rel="stylesheet" href="_static/new.css?v=2" />')
