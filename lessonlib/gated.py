@@ -15,7 +15,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from lessonlib.gradients import count, finite
+from lessonlib.arguments import count, finite, finite_sequences
 
 State = Any  # h of shape (B, H), or (h, c) for an LSTM
 BLOCKS = {"rnn": 1, "gru": 3, "lstm": 4}
@@ -88,9 +88,7 @@ class RecurrentLayer(nn.Module):
         ValueError
             If the inputs have another shape, are empty, or hold NaN or infinity.
         """
-        if x.ndim != 3 or x.shape[2] != self.input_size or x.numel() == 0 or not torch.isfinite(x).all():
-            raise ValueError(f"x has shape {tuple(x.shape)}, or holds NaN or infinity; it must be finite, "
-                             f"(B, T, {self.input_size}), with B and T at least 1")
+        x = finite_sequences("x", x, self.input_size)
         state, found = self.zero_state(len(x)) if state is None else state, []
         for x_t in x.unbind(1):
             state = self.step(x_t, state)

@@ -13,37 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lessonlib.arguments import count, finite, positive, square
+
 ACTIVATIONS = ("tanh", "linear")
-
-
-def finite(name: str, value: ArrayLike) -> np.ndarray:
-    """A float64 array without NaN or infinity, or a ValueError that names the argument."""
-    array = np.asarray(value, dtype=float)
-    if array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} has shape {array.shape}, or holds NaN or infinity; it must be finite and not empty")
-    return array
-
-
-def square(name: str, value: ArrayLike) -> np.ndarray:
-    """A finite float64 array of shape (..., H, H), or a ValueError that names the argument."""
-    array = finite(name, value)
-    if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise ValueError(f"{name} has shape {array.shape}; it must be (..., H, H)")
-    return array
-
-
-def positive(name: str, value: float, *, or_zero: bool = False) -> float:
-    """A finite number above 0 (or from 0 on), or a ValueError that names the argument."""
-    if not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        raise ValueError(f"{name} is {value}; it must be finite and {'0 or above' if or_zero else 'above 0'}")
-    return value
-
-
-def count(name: str, value: int) -> int:
-    """A whole number of at least 1, or a ValueError that names the argument."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    return int(value)
 
 
 def powers_table(factors: Sequence[float], lags: Sequence[int]) -> np.ndarray:

@@ -18,25 +18,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from lessonlib.arguments import finite_array
+
 Array = NDArray[np.float64]
-
-
-def finite_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
-    """An array in float64, checked: its shape (`None` allows any size of at least 1), no NaN, no infinity.
-
-    Raises
-    ------
-    ValueError
-        Names the argument, what was given and what is allowed.
-    """
-    array = np.asarray(value, dtype=np.float64)
-    wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
-    fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
-    if not fits or array.size == 0:
-        raise ValueError(f"{name} has shape {array.shape}; it must be {wanted} and not empty")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds NaN or infinity; every entry must be finite")
-    return array
 
 
 @dataclass(frozen=True, eq=False)
