@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lessonlib.arguments import count
-from lessonlib.gated import set_forget_bias
+from lessonlib.gate_biases import set_forget_bias
 from lessonlib.linear_recurrence import DiagonalRecurrence
 from lessonlib.racers import build_with_seed
 

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from lessonlib.arguments import count, positive
 from lessonlib.character_model import HIDDEN_SIZE, LEARNING_RATE, MAX_NORM, STEPS, STREAMS, as_streams
-from lessonlib.gated import set_forget_bias
+from lessonlib.gate_biases import set_forget_bias
 
 State = Any
 Checked = TypeVar("Checked")

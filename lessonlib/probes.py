@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lessonlib.arguments import count, positive
-from lessonlib.gated import set_forget_bias
+from lessonlib.gate_biases import set_forget_bias
 from lessonlib.gradients import gradient_norms_through_tanh
 
 MIXERS = ("rnn", "lstm", "gru", "attention")
