@@ -11,7 +11,8 @@ from lessonlib import bptt_checks as K
 from lessonlib import sequence_loss as S
 from lessonlib.drawings_bptt import draw_truncation, draw_two_paths, walk_back
 from lessonlib.figures import inline_svg
-from lessonlib.recurrent import RecurrentNetwork, cross_entropy, initial_network, one_hot, readout, rnn_forward, to_torch
+from lessonlib.recurrent import RecurrentNetwork, initial_network, readout, rnn_forward, to_torch
+from lessonlib.symbols import cross_entropy, one_hot
 from lessonlib.truncation import Adam, first_symbol_batch, last_step_gradients, train_first_symbol
 
 torch.set_num_threads(1)
