@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count, positive
+from lessonlib.arguments import count, positive
 
 DAY = 86_400  # seconds
 Event = tuple[int, int]

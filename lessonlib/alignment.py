@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count
 from lessonlib.attention import AdditiveAttention
-from lessonlib.gradients import count
 
 QUALIFIERS, WORDS, START = 8, 16, 16  # ids below QUALIFIERS are qualifiers; START is the first input of the decoder
 SHORTEST, LONGEST = 4, 10

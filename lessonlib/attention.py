@@ -13,7 +13,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count
 from lessonlib.attention import attend, masked_softmax
-from lessonlib.gradients import count
 
 COMMANDS, CODES, EVENTS = 2, 8, 10
 COMMAND_SHARE = 0.25

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from lessonlib.arguments import count, positive
 from lessonlib.decoding import Outputs, State, Step, checked_lengths, checked_start, next_log_probs, select, without_end
-from lessonlib.gradients import count, positive
 
 
 class Beams(NamedTuple):

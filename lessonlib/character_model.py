@@ -1,6 +1,6 @@
 """The character model of the lab: its first weights, streams, training by truncated backpropagation, and sampling.
 
-Dimensions: B streams of T steps, width H, V characters. Training needs `lessonlib.bptt`; the `direct_` functions
+Dimensions: B streams of T steps, width H, V characters. Training needs `lessonlib.sequence_loss`; the `direct_` functions
 compute the same gradients as the equations are written, and exist to be timed against it.
 """
 
@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from lessonlib.bptt import Array, Weights, cross_entropy_signals, forward, loss_and_gradients, mean_loss
+from lessonlib.bptt import Array, Weights, forward
 from lessonlib.recurrent import RecurrentNetwork
 from lessonlib.sampling import softmax
+from lessonlib.sequence_loss import cross_entropy_signals, loss_and_gradients, mean_loss
 from lessonlib.truncation import Adam
 
 HIDDEN_SIZE, STREAMS, STEPS = 128, 32, 32
@@ -187,7 +188,7 @@ def direct_input_gradient(weights: Weights, ids: NDArray, g: Array) -> Array:
 
 
 def direct_gradients(weights: Weights, ids: NDArray, targets: NDArray, state: Array) -> tuple[float, Weights]:
-    """Mean loss and gradients as `lessonlib.bptt.loss_and_gradients` computes them, equation by equation."""
+    """Mean loss and gradients as `lessonlib.sequence_loss.loss_and_gradients` computes them, equation by equation."""
     states = direct_states(weights, ids, state)
     loss, dy = direct_loss(direct_outputs(weights, states), targets)
     sums = Weights(weights)

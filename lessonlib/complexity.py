@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 aten = torch.ops.aten
 PRODUCTS = {op.default for op in (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.convolution)}

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from lessonlib.gradients import count, positive
+from lessonlib.arguments import count, positive
 
 State = Any
 Step = Callable[[Tensor, State], tuple[Tensor, State]]

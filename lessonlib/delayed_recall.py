@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lessonlib.gated import set_forget_bias
-from lessonlib.gradients import count
+from lessonlib.arguments import count
+from lessonlib.gate_biases import set_forget_bias
 from lessonlib.linear_recurrence import DiagonalRecurrence
 from lessonlib.racers import build_with_seed
 

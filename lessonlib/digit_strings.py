@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 DIGITS = 10
 PAD, BOS, EOS = 10, 11, 12  # padding, begin of sequence, end of sequence

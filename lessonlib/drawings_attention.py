@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from lessonlib.arguments import count
 from lessonlib.attention import attend, dot_scores
 from lessonlib.drawings_gated import circle, layer_box, wire
 from lessonlib.drawings_recurrent import arrow, blank
 from lessonlib.figures import COLOURS, INK, PAPER, new_figure
-from lessonlib.gradients import count
 
 ATTENTION, ENCODER, DECODER = COLOURS["attention"], COLOURS["gru"], COLOURS["lstm"]
 

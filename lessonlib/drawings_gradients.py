@@ -11,8 +11,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
+from lessonlib.arguments import square
 from lessonlib.figures import COLOURS, INK
-from lessonlib.gradients import square
 
 
 def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], *, colour: str = INK,

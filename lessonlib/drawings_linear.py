@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from lessonlib.arguments import count
 from lessonlib.drawings_gated import circle, wire
 from lessonlib.drawings_recurrent import arrow, blank
 from lessonlib.figures import COLOURS, INK, PAPER, new_figure
-from lessonlib.gradients import count
 from lessonlib.scan import scan_cost
 
 

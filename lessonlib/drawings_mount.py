@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from lessonlib.arguments import count
 from lessonlib.drawings_recurrent import blank
 from lessonlib.figures import COLOURS, INK, PAPER, new_figure
-from lessonlib.gradients import count
 
 
 def read_by_last(steps: int, dilations: Sequence[int]) -> list[set[int]]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lessonlib.arguments import count
 from lessonlib.complexity import doubling
 from lessonlib.figures import COLOURS, INK, PAPER, new_figure
-from lessonlib.gradients import count
 
 Node = tuple[int, int]  # row, position
 KINDS = {"recurrence": "gru", "convolution": "lstm", "dilated": "lstm", "attention": "attention"}

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from lessonlib.arguments import count
 from lessonlib.drawings_gated import layer_box, wire
 from lessonlib.drawings_recurrent import arrow, blank
 from lessonlib.figures import COLOURS, INK, PAPER, WIDTH, new_figure
-from lessonlib.gradients import count
 from lessonlib.packing import checked_lengths, running, wasted_share
 
 POINTS = 72 * WIDTH  # width of a figure in points, the unit of the batch drawing

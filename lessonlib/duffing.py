@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 
 @dataclass(frozen=True)

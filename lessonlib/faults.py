@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.monitoring import series
 
 KINDS = ("spike", "offset", "drift", "noise", "gain", "stuck", "replay")

@@ -1,4 +1,4 @@
-"""Recurrent layers from their equations: plain, LSTM and GRU, with the weights of PyTorch's layers; and gate biases.
+"""Recurrent layers from their equations: plain, LSTM and GRU, with the weights of PyTorch's layers.
 
 Dimensions: B batch, T length, H hidden_size, d input_size, k blocks (one for each gate and one for the candidate).
 A layer keeps W_x (k H, d), W_h (k H, H) and, as PyTorch does, two biases b_x and b_h of length k H. Inputs are
@@ -7,18 +7,14 @@ A layer keeps W_x (k H, d), W_h (k H, H) and, as PyTorch does, two biases b_x an
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from lessonlib.gradients import count, finite
+from lessonlib.arguments import count, finite_sequences
 
 State = Any  # h of shape (B, H), or (h, c) for an LSTM
-BLOCKS = {"rnn": 1, "gru": 3, "lstm": 4}
 THEIRS = {"RNN": (nn.RNN, nn.RNNCell), "LSTM": (nn.LSTM, nn.LSTMCell), "GRU": (nn.GRU, nn.GRUCell)}
 
 
@@ -88,9 +84,7 @@ class RecurrentLayer(nn.Module):
         ValueError
             If the inputs have another shape, are empty, or hold NaN or infinity.
         """
-        if x.ndim != 3 or x.shape[2] != self.input_size or x.numel() == 0 or not torch.isfinite(x).all():
-            raise ValueError(f"x has shape {tuple(x.shape)}, or holds NaN or infinity; it must be finite, "
-                             f"(B, T, {self.input_size}), with B and T at least 1")
+        x = finite_sequences("x", x, self.input_size)
         state, found = self.zero_state(len(x)) if state is None else state, []
         for x_t in x.unbind(1):
             state = self.step(x_t, state)
@@ -178,112 +172,3 @@ class GRULayer(RecurrentLayer):
 def run_both_ways(ahead: RecurrentLayer, behind: RecurrentLayer, x: Tensor) -> Tensor:
     """States (B, T, 2H) of a bidirectional layer: at each step, the past read forwards and the future read backwards."""
     return torch.cat([ahead(x)[0], behind(x.flip(1))[0].flip(1)], dim=-1)
-
-
-def bias_pairs(module: nn.Module) -> list[tuple[Tensor, Tensor]]:
-    """The two bias vectors of every layer and direction: PyTorch's layers and cells, and those of this module."""
-    if isinstance(module, RecurrentLayer):
-        return [(module.b_x, module.b_h)]
-    if not isinstance(module, (nn.RNNBase, nn.RNNCellBase)) or not module.bias:
-        raise ValueError(f"module is {module}; it must be a recurrent layer or cell with biases")
-    named = dict(module.named_parameters())
-    return [(named[name], named[name.replace("_ih", "_hh")]) for name in named if name.startswith("bias_ih")]
-
-
-def gate_slice(module: nn.Module, gate: str) -> slice:
-    """Where the rows of a gate stand in the stacked weights and biases of a layer."""
-    blocks = next((cls.blocks for cls in (LSTMLayer, GRULayer) if isinstance(module, (cls, *THEIRS[cls.mode]))), ())
-    gates = [block for block in blocks if block != "candidate"]
-    if gate not in gates:
-        raise ValueError(f"gate is {gate!r}; {type(module).__name__} has {', '.join(gates) or 'no gates'}")
-    start = blocks.index(gate) * module.hidden_size
-    return slice(start, start + module.hidden_size)
-
-
-def set_gate_bias(module: nn.Module, gate: str, value: float | Tensor) -> None:
-    """Make the bias of a gate equal `value`, a number or a vector (H,), in every layer and direction.
-
-    The two bias vectors add up, so the first takes the value and the second becomes zero.
-    """
-    rows = gate_slice(module, gate)
-    value = torch.as_tensor(value)
-    if value.shape not in ((), (module.hidden_size,)) or not torch.isfinite(value).all():
-        raise ValueError(f"value has shape {tuple(value.shape)} or is not finite; it must be a number or ({module.hidden_size},)")
-    with torch.no_grad():
-        for first, second in bias_pairs(module):
-            first[rows] = value.to(first)
-            second[rows] = 0.0
-
-
-def set_forget_bias(lstm: nn.Module, value: float | Tensor) -> None:
-    """Make the forget bias of an LSTM equal `value` in every layer and direction; see `set_gate_bias`."""
-    set_gate_bias(lstm, "forget", value)
-
-
-def gate_bias(module: nn.Module, gate: str) -> Tensor:
-    """The bias of a gate as it acts, the sum of the two vectors: (layers times directions, H)."""
-    rows = gate_slice(module, gate)
-    return torch.stack([(first + second)[rows].detach() for first, second in bias_pairs(module)])
-
-
-# What a gate that is held at one value keeps ---------------------------------------------------------------------
-
-def sigmoid(a: ArrayLike) -> np.ndarray:
-    """The logistic function 1 / (1 + exp(-a)): the value of a gate whose bias is `a` and whose weights are zero."""
-    return 1 / (1 + np.exp(-finite("a", a)))
-
-
-def kept_share(keep: ArrayLike) -> np.ndarray:
-    """Shares between 0 and 1, both excluded, or a ValueError."""
-    keep = finite("keep", keep)
-    if not ((keep > 0) & (keep < 1)).all():
-        raise ValueError(f"keep is {keep}; the share kept at a step must lie between 0 and 1, both excluded")
-    return keep
-
-
-def half_life(keep: ArrayLike) -> np.ndarray:
-    """Steps after which half is left, where each step keeps the share `keep`: ln 0.5 / ln keep."""
-    return math.log(0.5) / np.log(kept_share(keep))
-
-
-def time_constant(keep: ArrayLike) -> np.ndarray:
-    """1 / (1 - keep) steps, the sum of the weights keep^n: for a forget bias b it is 1 + exp(b)."""
-    return 1 / (1 - kept_share(keep))
-
-
-def decay_constant(keep: ArrayLike) -> np.ndarray:
-    """Steps after which 1/e is left, -1 / ln keep: the time constant of a first-order filter, in samples."""
-    return -1 / np.log(kept_share(keep))
-
-
-def chrono_bias(span: ArrayLike) -> np.ndarray:
-    """Forget bias ln(span - 1), whose time constant is `span` steps (Tallec and Ollivier 2018)."""
-    span = finite("span", span)
-    if not (span > 1).all():
-        raise ValueError(f"span is {span}; it must be above 1 step")
-    return np.log(span - 1)
-
-
-# Sizes -----------------------------------------------------------------------------------------------------------
-
-def layer_parameters(kind: str, input_size: int, hidden_size: int, *, biases: int = 2, layers: int = 1, directions: int = 1) -> int:
-    """Parameters of a stack: k H (H + d + biases) for each layer and direction; from the second layer on, d is directions times H.
-
-    Parameters
-    ----------
-    kind : {"rnn", "gru", "lstm"}
-        With k = 1, 3 and 4 blocks.
-    biases : {0, 1, 2}
-        Bias vectors: 1 in the equations, 2 in PyTorch.
-    """
-    sizes = [count(name, size) for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("layers", layers))]
-    if kind not in BLOCKS or biases not in (0, 1, 2) or directions not in (1, 2):
-        raise ValueError(f"kind is {kind!r}, biases {biases}, directions {directions}; kind is one of {', '.join(BLOCKS)}, "
-                         "biases 0, 1 or 2, directions 1 or 2")
-    widths = [sizes[0]] + [directions * hidden_size] * (sizes[2] - 1)
-    return sum(directions * BLOCKS[kind] * hidden_size * (hidden_size + d + biases) for d in widths)
-
-
-def step_operations(kind: str, input_size: int, hidden_size: int) -> int:
-    """Multiplications and additions of the matrix products of one step of one sequence: 2 k H (H + d)."""
-    return 2 * layer_parameters(kind, input_size, hidden_size, biases=0)

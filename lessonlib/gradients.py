@@ -13,37 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lessonlib.arguments import count, finite, positive, square
+from lessonlib.matrices import largest_singular_value, scaled_orthogonal
+
 ACTIVATIONS = ("tanh", "linear")
-
-
-def finite(name: str, value: ArrayLike) -> np.ndarray:
-    """A float64 array without NaN or infinity, or a ValueError that names the argument."""
-    array = np.asarray(value, dtype=float)
-    if array.size == 0 or not np.isfinite(array).all():
-        raise ValueError(f"{name} has shape {array.shape}, or holds NaN or infinity; it must be finite and not empty")
-    return array
-
-
-def square(name: str, value: ArrayLike) -> np.ndarray:
-    """A finite float64 array of shape (..., H, H), or a ValueError that names the argument."""
-    array = finite(name, value)
-    if array.ndim < 2 or array.shape[-1] != array.shape[-2]:
-        raise ValueError(f"{name} has shape {array.shape}; it must be (..., H, H)")
-    return array
-
-
-def positive(name: str, value: float, *, or_zero: bool = False) -> float:
-    """A finite number above 0 (or from 0 on), or a ValueError that names the argument."""
-    if not np.isfinite(value) or value < 0 or (value == 0 and not or_zero):
-        raise ValueError(f"{name} is {value}; it must be finite and {'0 or above' if or_zero else 'above 0'}")
-    return value
-
-
-def count(name: str, value: int) -> int:
-    """A whole number of at least 1, or a ValueError that names the argument."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
-    return int(value)
 
 
 def powers_table(factors: Sequence[float], lags: Sequence[int]) -> np.ndarray:
@@ -56,46 +29,6 @@ def powers_table(factors: Sequence[float], lags: Sequence[int]) -> np.ndarray:
     if min(lags, default=-1) < 0:
         raise ValueError(f"lags is {list(lags)}; it must hold at least one lag and none below 0")
     return finite("factors", factors)[:, None] ** np.asarray(lags, float)[None, :]
-
-
-def spectral_radius(matrix: ArrayLike) -> np.ndarray:
-    """Largest modulus of an eigenvalue, rho(W), shape (...) for matrices of shape (..., H, H)."""
-    return np.abs(np.linalg.eigvals(square("matrix", matrix))).max(axis=-1)
-
-
-def largest_singular_value(matrix: ArrayLike) -> np.ndarray:
-    """The most that the matrix stretches any vector, sigma_max(W), shape (...) for matrices (..., H, H)."""
-    return np.linalg.svd(square("matrix", matrix), compute_uv=False)[..., 0]
-
-
-def power_norms(matrix: ArrayLike, exponents: Sequence[int]) -> np.ndarray:
-    """Largest singular value of each power of a matrix (H, H), shape (len(exponents),); see Gelfand's formula."""
-    matrix = square("matrix", matrix)
-    if min(exponents, default=-1) < 0:
-        raise ValueError(f"exponents is {list(exponents)}; it must hold at least one exponent and none below 0")
-    return np.array([largest_singular_value(np.linalg.matrix_power(matrix, n)) for n in exponents])
-
-
-def scaled_orthogonal(size: int, rho: float, rng: np.random.Generator, *, fix_signs: bool = True) -> np.ndarray:
-    """A random orthogonal matrix times `rho`: every singular value and every modulus of an eigenvalue is `rho`.
-
-    Parameters
-    ----------
-    size, rho : int, float
-        Width H, at least 1, and the scale, above 0.
-    rng : np.random.Generator
-        Draws H x H standard normal numbers, and nothing else.
-    fix_signs : bool
-        Multiply each column by the sign that makes the diagonal of R positive. Only then is every rotation
-        equally probable (Mezzadri 2007); without it the Q of the QR decomposition is used as it comes.
-
-    Returns
-    -------
-    np.ndarray, shape (H, H)
-    """
-    size, rho = count("size", size), positive("rho", rho)
-    q, r = np.linalg.qr(rng.standard_normal((size, size)))
-    return rho * q * np.sign(np.diag(r)) if fix_signs else rho * q
 
 
 def run_recurrence(W_h: ArrayLike, inputs: ArrayLike, h_0: ArrayLike | None = None, *,
@@ -229,32 +162,3 @@ def mean_field_factor(rho: float, sigma_x: float, *, nodes: int = 300) -> tuple[
             break
     slopes = 1 - np.tanh(np.sqrt(variance) * points) ** 2
     return float(variance), float(rho * np.sqrt(weights @ slopes**2))
-
-
-def one_unit_loss(w: ArrayLike, *, bias: float, target: float, steps: int, h_0: float = 1.0) -> tuple[np.ndarray, ...]:
-    """Loss (h_T - target)^2 / 2 of one unit h_t = tanh(w h_{t-1} + bias), and its derivative in w.
-
-    The derivative runs forwards with the state: dh_t/dw = (1 - h_t^2)(h_{t-1} + w dh_{t-1}/dw).
-
-    Returns
-    -------
-    loss, derivative : np.ndarray, shape of `w`
-    """
-    w, steps = finite("w", w), count("steps", steps)
-    h, dh = np.full_like(w, h_0), np.zeros_like(w)
-    for _ in range(steps):
-        previous, h = h, np.tanh(w * h + bias)
-        dh = (1 - h**2) * (previous + w * dh)
-    return (h - target) ** 2 / 2, (h - target) * dh
-
-
-def clip_by_norm(gradient: ArrayLike, limit: float) -> np.ndarray:
-    """Shorten a gradient to norm `limit` where it is longer, keeping its direction (Pascanu et al. 2013)."""
-    gradient, limit = finite("gradient", gradient), positive("limit", limit)
-    norm = np.linalg.norm(gradient)
-    return gradient * (limit / norm) if norm > limit else gradient.copy()
-
-
-def clip_by_value(gradient: ArrayLike, limit: float) -> np.ndarray:
-    """Cut every component to the interval from -limit to limit; the direction may change."""
-    return np.clip(finite("gradient", gradient), -positive("limit", limit), limit)

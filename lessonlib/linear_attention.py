@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from lessonlib.arguments import count
 from lessonlib.attention import causal_mask
-from lessonlib.gradients import count
 
 State = tuple[Tensor, Tensor]  # S (..., d_v, d) and z (..., d)
 

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count, finite_sequences
 from lessonlib.scan import WAYS, last_state, recur, recur_fft
 
 RULES = ("hold", "simplified", "euler", "bilinear")
@@ -74,9 +74,7 @@ class DiagonalRecurrence(nn.Module):
         ValueError
             If the inputs have another shape, are empty, or hold NaN or infinity.
         """
-        if x.ndim != 3 or x.shape[2] != self.input_size or x.numel() == 0 or not torch.isfinite(x).all():
-            raise ValueError(f"x has shape {tuple(x.shape)}, or holds NaN or infinity; it must be finite, "
-                             f"(B, T, {self.input_size}), with B and T at least 1")
+        x = finite_sequences("x", x, self.input_size)
         gamma = torch.sqrt(-torch.expm1(-2 * torch.exp(self.nu)))
         real, imag = (x @ (gamma[:, None] * part).T for part in (self.B_real, self.B_imag))
         return torch.complex(real, imag)

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count, positive
 from lessonlib.character_model import LEARNING_RATE, MAX_NORM
-from lessonlib.gradients import count, positive
 from lessonlib.log_models import LogModel
 from lessonlib.maintenance_log import Corpus, Line
 from lessonlib.packing import length_batches, pad, real_steps

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count, positive
 from lessonlib.character_model import HIDDEN_SIZE, LEARNING_RATE, MAX_NORM, STEPS, STREAMS, as_streams
-from lessonlib.gated import set_forget_bias
-from lessonlib.gradients import count, positive
+from lessonlib.gate_biases import set_forget_bias
 
 State = Any
 Checked = TypeVar("Checked")

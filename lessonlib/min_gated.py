@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.scan import recur
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count, finite, positive
+from lessonlib.arguments import count, finite, positive
 
 SIDES = ("above", "below")
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count, positive
 from lessonlib.attention_scan import AttentionScan
-from lessonlib.gradients import count, positive
 from lessonlib.gru_scan import GRUScan
 from lessonlib.one_way_reversal import BATCH_SIZE, DIGITS, OneWayReverser, decoder_inputs, draw_digits, untrained
 from lessonlib.replicas import clip_each_replica

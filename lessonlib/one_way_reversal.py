@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.racers import build_with_seed
 
 DIGITS = 10

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 Lengths = Sequence[int] | Tensor
 

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lessonlib.gated import set_forget_bias
-from lessonlib.gradients import count, gradient_norms_through_tanh, positive
+from lessonlib.arguments import count, positive
+from lessonlib.gate_biases import set_forget_bias
+from lessonlib.gradients import gradient_norms_through_tanh
 
 MIXERS = ("rnn", "lstm", "gru", "attention")
 VOCABULARY, WIDTH, HEADS, ROWS = 32, 64, 4, 16

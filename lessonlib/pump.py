@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count, finite
+from lessonlib.arguments import count, finite
 from lessonlib.monitoring import series
 
 CHANNELS = ("pressure, bar", "current, A", "temperature, °C")

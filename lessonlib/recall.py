@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lessonlib.gated import set_forget_bias
+from lessonlib.gate_biases import set_forget_bias
 from lessonlib.order_models import BATCH_SIZE, LEARNING_RATE, SequenceClassifier, right_answers
 
 FLAGS, SYMBOLS = 2, 10  # the ids 0 and 1 are the flag, 2 to 9 are fillers

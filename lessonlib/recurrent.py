@@ -18,25 +18,9 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from lessonlib.arguments import finite_array
+
 Array = NDArray[np.float64]
-
-
-def finite_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
-    """An array in float64, checked: its shape (`None` allows any size of at least 1), no NaN, no infinity.
-
-    Raises
-    ------
-    ValueError
-        Names the argument, what was given and what is allowed.
-    """
-    array = np.asarray(value, dtype=np.float64)
-    wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
-    fits = array.ndim == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
-    if not fits or array.size == 0:
-        raise ValueError(f"{name} has shape {array.shape}; it must be {wanted} and not empty")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} holds NaN or infinity; every entry must be finite")
-    return array
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,40 +166,6 @@ def parameter_counts(input_size: int, hidden_size: int, output_size: int, biases
         raise ValueError(f"sizes are {input_size}, {hidden_size}, {output_size} with {biases} biases; "
                          "sizes must be at least 1, biases at least 0")
     return hidden_size * (hidden_size + input_size + biases), output_size * (hidden_size + 1)
-
-
-def one_hot(indices: ArrayLike, size: int) -> Array:
-    """Rows of the identity: shape (...,) of integers below `size` gives (..., size)."""
-    indices = np.asarray(indices)
-    if indices.size == 0 or indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() >= size:
-        raise ValueError(f"indices must be integers from 0 to {size - 1}, and at least one; given {indices!r:.80}")
-    return np.eye(size)[indices]
-
-
-def cross_entropy(logits: ArrayLike, targets: ArrayLike) -> Array:
-    """The loss of each prediction, -ln softmax(logits)[target], in nats.
-
-    Parameters
-    ----------
-    logits : (..., V)
-    targets : (...,)
-        Integers from 0 to V - 1.
-
-    Returns
-    -------
-    (...,)
-        Not averaged; take `.mean()` for the mean over steps and batch.
-    """
-    y = np.asarray(logits, dtype=np.float64)
-    k = np.asarray(targets)
-    if y.ndim == 0 or y.size == 0 or not np.isfinite(y).all():
-        raise ValueError(f"logits has shape {y.shape}; it must be (..., V), not empty, every entry finite")
-    if k.shape != y.shape[:-1] or k.dtype.kind not in "iu" or k.min() < 0 or k.max() >= y.shape[-1]:
-        raise ValueError(f"targets has shape {k.shape} and type {k.dtype}; it must be integers of shape "
-                         f"{y.shape[:-1]}, from 0 to {y.shape[-1] - 1}")
-    y = y - y.max(axis=-1, keepdims=True)                 # the largest exponent is 0
-    chosen = np.take_along_axis(y, k[..., None], axis=-1)[..., 0]
-    return np.log(np.exp(y).sum(axis=-1)) - chosen
 
 
 def to_torch(network: RecurrentNetwork) -> tuple[torch.nn.RNN, torch.nn.Linear]:

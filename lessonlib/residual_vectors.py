@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import finite
+from lessonlib.arguments import finite
 from lessonlib.monitoring import series
 
 

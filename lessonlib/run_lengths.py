@@ -12,7 +12,7 @@ import math
 import numpy as np
 import torch
 
-from lessonlib.gradients import count, positive
+from lessonlib.arguments import count, positive
 
 
 def gaussian_below(x: np.ndarray) -> np.ndarray:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.recurrent import Array, RecurrentNetwork, one_hot, readout, rnn_step
+from lessonlib.recurrent import Array, RecurrentNetwork, readout, rnn_step
+from lessonlib.symbols import one_hot
 
 
 def softmax(logits: ArrayLike, temperature: float = 1.0) -> Array:

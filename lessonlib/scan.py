@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 
 WAYS = ("loop", "doubling", "tree")
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.linear_recurrence import DiagonalRecurrence
 from lessonlib.min_gated import MinGRU, MinLSTM
 from lessonlib.selective import SelectiveRecurrence

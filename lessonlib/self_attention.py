@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from lessonlib.arguments import count
 from lessonlib.attention import attend, causal_mask, scaled_scores
-from lessonlib.gradients import count
 
 Cache = tuple[Tensor, Tensor]  # keys and values of the positions read so far, each (B, N, T, D / N)
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from lessonlib.arguments import count
 from lessonlib.attention import AdditiveAttention
 from lessonlib.decoding import Outputs, greedy
-from lessonlib.gradients import count
 from lessonlib.packing import checked_lengths, real_steps, run_packed
 
 

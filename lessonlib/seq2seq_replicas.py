@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from lessonlib.arguments import count
 from lessonlib.attention_scan import AttentionScan
 from lessonlib.digit_strings import Strings, draw_strings
-from lessonlib.gradients import count
 from lessonlib.replicas import ReplicaScan, clip_each_replica
 from lessonlib.reversal import BATCH_SIZE, LEARNING_RATE, LONGEST, MAX_NORM, SHORTEST
 from lessonlib.seq2seq import EncoderDecoder

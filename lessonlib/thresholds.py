@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.monitoring import checked_side, scores
 
 

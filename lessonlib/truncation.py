@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lessonlib.bptt import Weights, backward, cross_entropy_signals, forward
+from lessonlib.bptt import Weights, backward, forward
 from lessonlib.recurrent import initial_network
+from lessonlib.sequence_loss import cross_entropy_signals
 
 SYMBOLS, ANSWERS, HIDDEN_SIZE, BATCH_SIZE = 4, 2, 16, 32
 LEARNING_RATE, MAX_NORM = 1e-2, 1.0

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from lessonlib.gradients import count
+from lessonlib.arguments import count
 from lessonlib.racers import GRURacer, build_with_seed
 from lessonlib.replicas import ReplicaGRU, clip_each_replica
 

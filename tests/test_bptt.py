@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from lessonlib import bptt as P
 from lessonlib import bptt_checks as K
+from lessonlib import sequence_loss as S
 from lessonlib.drawings_bptt import draw_truncation, draw_two_paths, walk_back
 from lessonlib.figures import inline_svg
-from lessonlib.recurrent import RecurrentNetwork, cross_entropy, initial_network, one_hot, readout, rnn_forward, to_torch
+from lessonlib.recurrent import RecurrentNetwork, initial_network, readout, rnn_forward, to_torch
+from lessonlib.symbols import cross_entropy, one_hot
 from lessonlib.truncation import Adam, first_symbol_batch, last_step_gradients, train_first_symbol
 
 torch.set_num_threads(1)
@@ -50,14 +52,14 @@ def closest(result, loss, gradients):
 def test_every_gradient_equals_autograd(batch, length):
     """Terms of the recursion left out, or indices off by one, are the usual faults of a backward pass."""
     weights, ids, targets, state = problem(batch, length)
-    assert closest(P.loss_and_gradients(weights, ids, targets, state), *by_autograd(weights, ids, targets, state)) < 1e-12
+    assert closest(S.loss_and_gradients(weights, ids, targets, state), *by_autograd(weights, ids, targets, state)) < 1e-12
 
 
 def test_vectors_as_inputs_equal_autograd_and_ids_are_one_hot_vectors():
     weights, ids, targets, state = problem()
     x = np.random.default_rng(1).normal(size=(*ids.shape, 5))
-    assert closest(P.loss_and_gradients(weights, x, targets, state), *by_autograd(weights, x, targets, state)) < 1e-12
-    by_ids, by_rows = (P.loss_and_gradients(weights, i, targets, state) for i in (ids, one_hot(ids, 5)))
+    assert closest(S.loss_and_gradients(weights, x, targets, state), *by_autograd(weights, x, targets, state)) < 1e-12
+    by_ids, by_rows = (S.loss_and_gradients(weights, i, targets, state) for i in (ids, one_hot(ids, 5)))
     assert np.allclose(by_ids.gradients.flat, by_rows.gradients.flat, atol=1e-14)
 
 
@@ -67,7 +69,7 @@ def test_forward_equals_the_network_of_the_chapter_before():
     states = rnn_forward(network, one_hot(ids, 5), state)
     assert np.allclose(tape.states[1:].swapaxes(0, 1), states, atol=1e-14)
     assert np.allclose(tape.outputs.swapaxes(0, 1), readout(network, states), atol=1e-14)
-    loss, last = P.mean_loss(weights, ids, targets, state)
+    loss, last = S.mean_loss(weights, ids, targets, state)
     assert loss == pytest.approx(cross_entropy(readout(network, states), targets).mean(), abs=1e-14)
     assert np.allclose(last, states[:, -1], atol=1e-14)
 
@@ -114,12 +116,12 @@ def test_real_time_learning_takes_vectors_too():
 
 def test_sequences_of_a_batch_do_not_touch_each_other():
     weights, ids, targets, state = problem()
-    whole = P.loss_and_gradients(weights, ids, targets, state)
-    alone = [P.loss_and_gradients(weights, ids[i:i + 1], targets[i:i + 1], state[i:i + 1]) for i in range(3)]
+    whole = S.loss_and_gradients(weights, ids, targets, state)
+    alone = [S.loss_and_gradients(weights, ids[i:i + 1], targets[i:i + 1], state[i:i + 1]) for i in range(3)]
     assert np.allclose(whole.gradients.flat, np.mean([r.gradients.flat for r in alone], axis=0), atol=1e-14)
     assert np.allclose(whole.last_state, np.concatenate([r.last_state for r in alone]), atol=1e-14)
     order = [2, 0, 1]
-    turned = P.loss_and_gradients(weights, ids[order], targets[order], state[order])
+    turned = S.loss_and_gradients(weights, ids[order], targets[order], state[order])
     assert np.allclose(turned.gradients.flat, whole.gradients.flat, atol=1e-14)
     assert np.allclose(turned.initial_state, whole.initial_state[order], atol=1e-14)
 
@@ -135,9 +137,9 @@ def test_a_signal_goes_back_in_time_only():
 
 def test_the_result_is_kept_when_the_function_runs_again():
     weights, ids, targets, state = problem()
-    first = P.loss_and_gradients(weights, ids, targets, state)
+    first = S.loss_and_gradients(weights, ids, targets, state)
     kept, before = first.gradients.flat.copy(), weights.flat.copy()
-    P.loss_and_gradients(weights, ids[::-1], targets, state)
+    S.loss_and_gradients(weights, ids[::-1], targets, state)
     assert (first.gradients.flat == kept).all() and (weights.flat == before).all()
 
 
@@ -145,7 +147,7 @@ def test_the_result_is_kept_when_the_function_runs_again():
 @settings(max_examples=25, deadline=None)
 def test_truncation_equals_autograd_with_a_cut_at_every_boundary(batch, length, chunk):
     weights, ids, targets, state = problem(batch, length, seed=length)
-    result = P.truncated_gradients(weights, ids, targets, chunk, state)
+    result = S.truncated_gradients(weights, ids, targets, chunk, state)
     rnn, head = to_torch(weights.network())
     h, loss = torch.as_tensor(state)[None], 0.0
     for start in range(0, length, chunk):
@@ -160,12 +162,12 @@ def test_truncation_equals_autograd_with_a_cut_at_every_boundary(batch, length, 
 
 def test_truncation_at_the_whole_length_is_no_truncation_and_a_shorter_one_is():
     weights, ids, targets, state = problem()
-    full = P.loss_and_gradients(weights, ids, targets, state)
+    full = S.loss_and_gradients(weights, ids, targets, state)
     for chunk in (7, 50):
-        whole = P.truncated_gradients(weights, ids, targets, chunk, state)
+        whole = S.truncated_gradients(weights, ids, targets, chunk, state)
         assert np.allclose(whole.gradients.flat, full.gradients.flat, atol=1e-15)
         assert np.allclose(whole.initial_state, full.initial_state, atol=1e-15)
-    short = P.truncated_gradients(weights, ids, targets, 3, state)
+    short = S.truncated_gradients(weights, ids, targets, 3, state)
     assert short.loss == pytest.approx(full.loss, abs=1e-13)        # the state is carried
     assert np.allclose(short.last_state, full.last_state, atol=1e-14)
     assert np.abs(short.gradients.W_h - full.gradients.W_h).max() > 1e-4
@@ -175,13 +177,13 @@ def test_truncation_at_the_whole_length_is_no_truncation_and_a_shorter_one_is():
 def test_single_precision_agrees_with_double():
     exact, ids, targets, state = problem(4, 20)
     weights = P.Weights(exact, np.float32)
-    single, double = (P.loss_and_gradients(w, ids, targets, state) for w in (weights, exact))
+    single, double = (S.loss_and_gradients(w, ids, targets, state) for w in (weights, exact))
     assert single.gradients.flat.dtype == np.float32 and single.last_state.dtype == np.float32
     assert np.abs(single.gradients.flat - double.gradients.flat).max() < 1e-6
 
 
 def test_large_logits_do_not_overflow():
-    loss, signals = P.cross_entropy_signals(np.array([[[1000.0, 0, -1000]]]), np.array([[1]]))
+    loss, signals = S.cross_entropy_signals(np.array([[[1000.0, 0, -1000]]]), np.array([[1]]))
     assert loss == pytest.approx(1000) and np.allclose(signals, [[[1, -1, 0]]])
 
 
@@ -199,8 +201,8 @@ def test_weights_are_views_of_one_vector():
 # Gradient checking ----------------------------------------------------------------------------------------------
 
 def check(weights, ids, targets, state, gradients=None, **options):
-    gradients = gradients or P.loss_and_gradients(weights, ids, targets, state).gradients
-    return K.check_gradients(lambda: P.mean_loss(weights, ids, targets, state)[0], K.by_name(weights),
+    gradients = gradients or S.loss_and_gradients(weights, ids, targets, state).gradients
+    return K.check_gradients(lambda: S.mean_loss(weights, ids, targets, state)[0], K.by_name(weights),
                              K.by_name(gradients), rng=np.random.default_rng(0), **options)
 
 
@@ -216,8 +218,8 @@ def test_central_differences_confirm_every_parameter(entries):
 
 def test_the_initial_state_can_be_checked_too():
     weights, ids, targets, state = problem()
-    result = P.loss_and_gradients(weights, ids, targets, state)
-    row, = K.check_gradients(lambda: P.mean_loss(weights, ids, targets, state)[0], {"h_0": state},
+    result = S.loss_and_gradients(weights, ids, targets, state)
+    row, = K.check_gradients(lambda: S.mean_loss(weights, ids, targets, state)[0], {"h_0": state},
                              {"h_0": result.initial_state}, rng=np.random.default_rng(0), entries=None)
     assert row.worst < 1e-6 and row.not_zero == row.compared == state.size
 
@@ -233,7 +235,7 @@ def test_entries_that_do_not_matter_are_not_mistaken_for_evidence():
 
 def test_a_gradient_that_is_zero_by_mistake_is_found():
     weights, ids, targets, state = problem()
-    wrong = P.loss_and_gradients(weights, ids, targets, state).gradients
+    wrong = S.loss_and_gradients(weights, ids, targets, state).gradients
     wrong.W_x[:] = 0
     rows = {r.name: r for r in check(weights, ids, targets, state, wrong)}
     assert rows["W_x"].worst == 1 and rows["W_x"].not_zero == 5
@@ -242,7 +244,7 @@ def test_a_gradient_that_is_zero_by_mistake_is_found():
 def without_the_recursive_term(weights, ids, targets, state):
     """The fault: g_t without W_h^T g_{t+1}."""
     tape = P.forward(weights, ids, state)
-    _, dy = P.cross_entropy_signals(tape.outputs, targets.T)
+    _, dy = S.cross_entropy_signals(tape.outputs, targets.T)
     g = (1 - tape.states[1:] ** 2) * (dy @ weights.W_y)
     return P.weight_sums(weights, tape, g.reshape(-1, g.shape[-1]), dy.reshape(-1, dy.shape[-1]))
 
@@ -279,7 +281,7 @@ def test_the_wrong_order_inside_the_recursion_is_detected(fault):
     """One step back is W_h^T diag(phi'), neither diag(phi') W_h^T nor W_h diag(phi')."""
     weights, ids, targets, state = problem(1, 5)
     tape = P.forward(weights, ids, state)
-    _, dy = P.cross_entropy_signals(tape.outputs, targets.T)
+    _, dy = S.cross_entropy_signals(tape.outputs, targets.T)
     g, later = np.zeros((5, 6)), np.zeros(6)
     for t in range(4, -1, -1):
         slope = 1 - tape.states[t + 1, 0] ** 2
@@ -304,13 +306,13 @@ def test_bad_input_is_named(change, message):
     weights, ids, targets, state = problem()
     given = {"ids": ids, "targets": targets, "state": state, **change}
     with pytest.raises(ValueError, match=message):
-        P.loss_and_gradients(weights, given["ids"], given["targets"], given["state"])
+        S.loss_and_gradients(weights, given["ids"], given["targets"], given["state"])
 
 
 def test_other_bad_arguments_are_named():
     weights, ids, targets, state = problem()
     with pytest.raises(ValueError, match="chunk is 0"):
-        P.truncated_gradients(weights, ids, targets, 0)
+        S.truncated_gradients(weights, ids, targets, 0)
     with pytest.raises(ValueError, match="output_gradients has shape"):
         P.backward(weights, P.forward(weights, ids), np.zeros((3, 7, 5)))
     with pytest.raises(ValueError, match="dtype is int64"):

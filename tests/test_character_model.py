@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from lessonlib import character_model as C
-from lessonlib.bptt import NAMES, loss_and_gradients, mean_loss
+from lessonlib.bptt import NAMES
 from lessonlib.bptt_checks import by_name, check_gradients
 from lessonlib.recurrent import to_torch
 from lessonlib.sampling import generate
+from lessonlib.sequence_loss import loss_and_gradients, mean_loss
 
 torch.set_num_threads(1)
 

@@ -1,6 +1,5 @@
-"""LSTM and GRU layers against PyTorch, autograd, finite differences and closed forms; gate biases; sizes; the explorer."""
+"""Plain, LSTM and GRU layers against PyTorch, autograd, finite differences and closed forms."""
 
-import json
 import math
 import warnings
 
@@ -10,11 +9,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from browser import explorer_page
 
 from lessonlib import gated as G
-from lessonlib.explorers import explorer_html
-from lessonlib.figures import new_figure
+from lessonlib.gate_biases import set_forget_bias, set_gate_bias
+from lessonlib.time_constants import sigmoid
 
 torch.set_num_threads(1)
 
@@ -106,7 +104,7 @@ def test_reset_before_equals_its_equation_written_in_numpy():
     block = lambda array, k: array[4 * k:4 * k + 4]
     x, h = batch()[0].numpy(), np.zeros(4)
     for x_t in x:
-        r, u = (G.sigmoid(block(W_x, k) @ x_t + block(b_x, k) + block(W_h, k) @ h + block(b_h, k)) for k in (0, 1))
+        r, u = (sigmoid(block(W_x, k) @ x_t + block(b_x, k) + block(W_h, k) @ h + block(b_h, k)) for k in (0, 1))
         n = np.tanh(block(W_x, 2) @ x_t + block(b_x, 2) + block(W_h, 2) @ (r * h) + block(b_h, 2))
         h = (1 - u) * h + u * n
     assert np.allclose(layer(batch()[:1])[1].detach().numpy()[0], h, atol=1e-13)
@@ -152,8 +150,8 @@ def test_a_gru_stays_within_one_and_an_lstm_cell_need_not(seed, scale):
     gru = G.GRULayer(5, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     assert gru(x)[0].abs().max() <= 1
     counter = G.LSTMLayer(5, 4, dtype=torch.float64)
-    G.set_gate_bias(counter, "input", 30.0)
-    G.set_forget_bias(counter, 30.0)
+    set_gate_bias(counter, "input", 30.0)
+    set_forget_bias(counter, 30.0)
     with torch.no_grad():
         counter.b_x[8:12] = 30.0  # the candidate is one at every step
     assert torch.allclose(counter(x)[1][1], torch.full((2, 4), 30.0, dtype=torch.float64), atol=1e-6)
@@ -185,36 +183,7 @@ def test_with_the_indirect_paths_cut_the_gradient_is_the_product_of_the_forget_g
     assert same(torch.autograd.grad(c.sum(), start)[0], product)
 
 
-# Gate biases -------------------------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize("make", [
-    lambda: nn.LSTM(3, 4), lambda: nn.LSTM(3, 4, num_layers=2, bidirectional=True), lambda: nn.LSTMCell(3, 4),
-    lambda: G.LSTMLayer(3, 4, generator=torch.Generator().manual_seed(0))])
-def test_the_two_biases_add_up_to_the_value(make):
-    """Two bias vectors add up, so a setter that fills both turns 1 into 2."""
-    module = make()
-    before = {name: p.detach().clone() for name, p in module.named_parameters()}
-    G.set_forget_bias(module, 1.0)
-    for first, second in G.bias_pairs(module):
-        assert torch.equal((first + second)[4:8], torch.ones(4))
-    assert torch.equal(G.gate_bias(module, "forget"), torch.ones(len(G.bias_pairs(module)), 4))
-    for name, p in module.named_parameters():
-        rows = [k for k in range(len(p)) if p.ndim == 2 or not 4 <= k < 8]
-        assert torch.equal(p[rows], before[name][rows])  # nothing else moved
-    G.set_forget_bias(module, torch.arange(4.0))
-    assert torch.equal(G.gate_bias(module, "forget")[-1], torch.arange(4.0))
-
-
-def test_an_open_forget_gate_keeps_and_a_closed_update_gate_keeps():
-    lstm, gru = seeded(lambda: nn.LSTM(3, 4, batch_first=True)), seeded(lambda: nn.GRU(3, 4, batch_first=True))
-    G.set_forget_bias(lstm, 50.0)
-    G.set_gate_bias(lstm, "input", -50.0)
-    c = torch.randn(1, 2, 4, dtype=torch.float64)
-    assert same(lstm(batch(2, 9, 3), (torch.zeros_like(c), c))[1][1], c)
-    G.set_gate_bias(gru, "update", 50.0)
-    h = torch.rand(1, 2, 4, dtype=torch.float64)
-    assert same(gru(batch(2, 9, 3), h)[1], h)
-
+# Traps of PyTorch's layers -----------------------------------------------------------------------------------------
 
 def test_dropout_between_layers_does_nothing_where_there_is_one():
     """`dropout=` with a single layer drops nothing; PyTorch warns and goes on."""
@@ -252,42 +221,7 @@ def test_after_packing_the_backward_half_still_ends_at_index_zero():
         assert same(module(batch()[row:row + 1, :length])[1][:, 0], h_n[:, row])
 
 
-# What a gate keeps; sizes ----------------------------------------------------------------------------------------
-
-@settings(deadline=None, max_examples=60)
-@given(st.floats(-5, 15))
-def test_half_life_and_time_constants_follow_their_definitions(bias):
-    keep = G.sigmoid(bias)
-    assert keep ** G.half_life(keep) == pytest.approx(0.5, rel=1e-9)
-    assert keep ** G.decay_constant(keep) == pytest.approx(math.exp(-1), rel=1e-9)
-    assert G.time_constant(keep) == pytest.approx(1 + math.exp(bias), rel=1e-8)
-    assert G.half_life(keep) == pytest.approx(math.log(2) * G.decay_constant(keep), rel=1e-12)
-
-
-def test_time_constant_is_the_sum_of_what_is_left():
-    assert G.time_constant(0.9) == pytest.approx(sum(0.9**n for n in range(2000)), rel=1e-12)
-    assert G.half_life([0.5, 0.25]) == pytest.approx([1.0, 0.5])
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.floats(3, 1e5))
-def test_chrono_bias_sets_the_time_constant_and_not_the_half_life(span):
-    keep = G.sigmoid(G.chrono_bias(span))
-    assert G.time_constant(keep) == pytest.approx(span, rel=1e-6)
-    assert G.half_life(keep) < 0.7 * span
-
-
-@pytest.mark.parametrize("theirs, ours", KINDS)
-@pytest.mark.parametrize("sizes", [(1, 32), (8, 16), (3, 5)])
-def test_counts_equal_those_of_pytorch(theirs, ours, sizes):
-    kind = theirs.__name__.lower()
-    total = lambda module: sum(p.numel() for p in module.parameters())
-    assert G.layer_parameters(kind, *sizes) == total(theirs(*sizes)) == total(ours(*sizes))
-    assert G.layer_parameters(kind, *sizes, biases=0) == total(theirs(*sizes, bias=False))
-    assert G.layer_parameters(kind, *sizes, layers=3, directions=2) == total(theirs(*sizes, num_layers=3, bidirectional=True))
-    d, H = sizes
-    assert G.step_operations(kind, d, H) == 2 * len(ours.blocks) * H * (H + d)
-
+# First weights ---------------------------------------------------------------------------------------------------
 
 def test_initial_weights_come_from_the_generator_and_are_pytorchs_distribution():
     a, b = (G.LSTMLayer(8, 64, generator=torch.Generator().manual_seed(s)) for s in (0, 0))
@@ -304,58 +238,7 @@ def test_initial_weights_come_from_the_generator_and_are_pytorchs_distribution()
     (lambda: G.LSTMLayer(3, 4)(torch.zeros(2, 0, 3)), "x"), (lambda: G.LSTMLayer(3, 4)(torch.zeros(2, 5, 2)), "x"),
     (lambda: G.LSTMLayer(3, 4)(torch.full((2, 5, 3), math.nan)), "x"), (lambda: G.LSTMLayer(3, 4)(torch.zeros(5, 3)), "x"),
     (lambda: G.LSTMLayer.from_torch(nn.GRU(3, 4)), "module"), (lambda: G.RecurrentLayer.from_torch(nn.RNN(3, 4, nonlinearity="relu")), "module"),
-    (lambda: G.LSTMLayer.from_torch(nn.LSTM(3, 4, proj_size=2)), "module"), (lambda: G.GRULayer.from_torch(nn.GRU(3, 4), 1), "layer"),
-    (lambda: G.set_forget_bias(nn.GRU(3, 4), 1.0), "gate"), (lambda: G.set_gate_bias(nn.LSTM(3, 4), "candidate", 1.0), "gate"),
-    (lambda: G.set_forget_bias(nn.LSTM(3, 4), math.inf), "value"), (lambda: G.set_forget_bias(nn.LSTM(3, 4), torch.zeros(3)), "value"),
-    (lambda: G.set_forget_bias(nn.LSTM(3, 4, bias=False), 1.0), "module"), (lambda: G.gate_bias(nn.Linear(3, 4), "forget"), "gate"),
-    (lambda: G.half_life(1.0), "keep"), (lambda: G.time_constant(0.0), "keep"), (lambda: G.sigmoid(math.nan), "a"),
-    (lambda: G.chrono_bias(1), "span"), (lambda: G.layer_parameters("mlp", 3, 4), "kind"), (lambda: G.layer_parameters("gru", 3, 0), "hidden_size")])
+    (lambda: G.LSTMLayer.from_torch(nn.LSTM(3, 4, proj_size=2)), "module"), (lambda: G.GRULayer.from_torch(nn.GRU(3, 4), 1), "layer")])
 def test_bad_input_names_the_argument(call, name):
     with pytest.raises(ValueError, match=rf"\b{name}\b"):
         call()
-
-
-# The explorer, in a browser -----------------------------------------------------------------------------------------
-
-LAGS = [0, 20, 100, 200]
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """Two forget-bias explorers, opened from the disk in a browser without a network."""
-    figure, axes = new_figure(height=3.0)
-    axes.plot([0, 1])
-    curves = [[[-0.1 * n for n in LAGS], [-0.2 * n for n in LAGS], [-0.05 * n for n in LAGS]], [[0.0] * 4, [-0.2] * 4, [0.2] * 4]]
-    data = {"biases": [0, 5], "lags": LAGS, "networks": 3, "low": -12, "high": 2, "colour": "#00639c", "start": 0,
-            "curves": curves, "reaches": [30, 200]}
-    element = explorer_html("forget-bias", data, figure, "A line that falls with the lag, at a forget bias of 0.", "Explorer",
-                            digits=4, controls="17.2rem")
-    assert json.loads(element.split('json">')[1].split("</script>")[0])["reaches"] == [30, 200]
-    with explorer_page(element + element, "forget-bias", tmp_path_factory.mktemp("explorer")) as opened:
-        yield opened
-
-
-def test_explorer_fits_a_phone_names_its_control_and_moves_nothing(page):
-    assert page.faults == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert abs(page.evaluate("document.getElementById('after').offsetTop - window.before")) <= 2
-    ids = page.eval_on_selector_all("[id]", "nodes => nodes.map(node => node.id)")
-    assert len(ids) == len(set(ids)) and page.locator("input[type=range]").count() == 2
-    for control in page.locator("input").all():
-        assert "Forget bias" in page.locator(f'label[for="{control.get_attribute("id")}"]').inner_text()
-
-
-def test_explorer_reads_out_what_the_library_computes(page):
-    reading, cells = page.locator(".explorer-reading").first, page.locator("table").first.locator("td")
-    assert "starts at 0.500: half-life 1.0 steps, time constant 2.0 steps" in reading.inner_text()
-    assert "the gate alone reaches back 9 steps, the LSTM's gradient 30 steps" in reading.inner_text()
-    assert cells.all_inner_texts() == ["9.5e-7", "7.9e-31", "9.3e-302", "0.01", "1.0e-10", "not run"]
-    page.locator("input").first.focus()
-    page.keyboard.press("ArrowRight")
-    keep = G.sigmoid(5.0)
-    assert f"half-life {G.half_life(keep):.0f} steps, time constant {G.time_constant(keep):.0f} steps" in reading.inner_text()
-    assert "all 200 steps" in reading.inner_text()
-    assert float(cells.nth(1).inner_text()) == pytest.approx(keep**100, rel=0.02)
-    assert page.locator("input").first.get_attribute("aria-valuetext") == "forget bias 5"
-    assert page.locator("svg title").first.text_content().endswith(reading.inner_text())
-    assert "0.500" in page.locator(".explorer-reading").nth(1).inner_text()  # the second explorer stays as it was

@@ -9,7 +9,8 @@ import torch
 
 from lessonlib import log_models as M
 from lessonlib.character_model import as_streams
-from lessonlib.gated import GRULayer, LSTMLayer, RecurrentLayer, gate_bias
+from lessonlib.gate_biases import gate_bias
+from lessonlib.gated import GRULayer, LSTMLayer, RecurrentLayer
 from lessonlib.maintenance_log import draw_log, make_corpus
 from lessonlib.racers import build_with_seed, parameter_count
 

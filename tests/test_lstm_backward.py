@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from lessonlib.gated import LSTMLayer, set_forget_bias
+from lessonlib.gate_biases import set_forget_bias
+from lessonlib.gated import LSTMLayer
 from lessonlib.lstm_backward import backward_step, lstm_error_signals
 
 torch.set_num_threads(1)

@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessonlib.recurrent import initial_network, one_hot, readout, rnn_forward
+from lessonlib.recurrent import initial_network, readout, rnn_forward
 from lessonlib.sampling import entropy, generate, sample, softmax
+from lessonlib.symbols import one_hot
 
 LOGITS = st.lists(st.floats(-50, 50), min_size=1, max_size=8)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from lessonlib.gated import gate_bias, set_forget_bias
+from lessonlib.gate_biases import gate_bias, set_forget_bias
 from lessonlib.probes import MIXERS, MixingProbe
 from lessonlib.racers import GRURacer, build_with_seed
 
