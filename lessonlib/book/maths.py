@@ -92,10 +92,21 @@ class Typesetter:
                 for path in re.findall(r"<path .*?</path>", self._outlines())}
 
 
+def without_plain_groups(markup: str) -> str:
+    """Markup without the groups that neither move nor colour what they hold: each is an element that a phone lays out."""
+    groups, kept_parts = [], []
+    for part in re.split(r"(</?g\b[^>]*>)", markup):
+        if part.startswith("<g"):
+            groups.append(part)
+        if (groups.pop() if part == "</g>" else part) != "<g>":
+            kept_parts.append(part)
+    return "".join(kept_parts)
+
+
 def compact(markup: str) -> str:
     """Markup without MathJax's notes to itself, which are more than half of it."""
     markup = re.sub(r' (data-[\w-]+|xmlns(:\w+)?|role|focusable)="[^"]*"', "", markup)
-    markup = re.sub(r">\s+<", "><", markup.replace("xlink:href", "href"))
+    markup = without_plain_groups(re.sub(r">\s+<", "><", markup.replace("xlink:href", "href")))
     return markup.replace("<svg ", '<svg aria-hidden="true" ', 1)
 
 

@@ -33,7 +33,15 @@ EDITS = [
 ]
 
 # The same, where only some pages have it.
-RARE_EDITS = [(r' role="doc-biblioentry"', ' role="listitem"')]  # the list around it is a plain list
+RARE_EDITS = [
+    (r' role="doc-biblioentry"', ' role="listitem"'),  # the list around it is a plain list
+    (r'<span class="[npw]">([^<]*)</span>', r"\1"),  # names, punctuation and spaces, in the colour of the code around them
+]
+
+# In the theme's script, which boxes scroll is asked of all before any is changed; else the page is laid out anew for each.
+SCRIPT = "scripts/pydata-sphinx-theme.js"
+SCROLLS = re.compile(r'(document\.querySelectorAll\(\["pre".*?\]\.join\(", "\)\))\.forEach\(e=>\{e\.tabIndex=([^?{}]*)\?0:-1\}\)')
+ASKED_FIRST = r"[...\1].map(e=>[e,\2]).forEach(([e,scrolls])=>{e.tabIndex=scrolls?0:-1})"
 
 # Scripts that can wait until the page is read; those of the search page run in the order in which it names them.
 PATIENT = re.compile(r'<script (src="[^"]*/(?:doctools|sphinx_highlight|clipboard\.min|copybutton|sphinx-book-theme)\.js)')
@@ -51,35 +59,47 @@ NEEDED_FOR = {
     "searchindex.js": SEARCH,
 }
 
+FIGURE_STYLE = '<style type="text/css">*{stroke-linejoin: round; stroke-linecap: butt}</style>'
 FIGURE = re.compile(r'<svg class="figure".*?</svg>', re.DOTALL)
 PLACE = re.compile(r'\b(?:d|x|y)="[^"]*"')
 LONG = re.compile(r"-?\d+\.\d{3,}")
 
 
-def tidied(page: str) -> str:
-    """A page after the edits, without the scripts and styles that it does not need.
+def edited(text: str, pattern: str | re.Pattern[str], instead: str) -> str:
+    """What the theme wrote, after an edit.
 
     Raises
     ------
     ExtensionError
-        If the theme no longer writes what an edit replaces: the edit is due for a look.
+        If the theme no longer writes what the edit replaces: it is due for a look.
     """
+    text, found = re.subn(pattern, instead, text)
+    if not found:
+        raise ExtensionError(f"the theme no longer writes {pattern!r}: see {__name__}")
+    return text
+
+
+def tidied(page: str) -> str:
+    """A page after the edits, without the scripts and styles that it does not need."""
     for pattern, instead in EDITS:
-        page, found = re.subn(pattern, instead, page)
-        if not found:
-            raise ExtensionError(f"the theme no longer writes {pattern!r}: see EDITS in {__name__}")
+        page = edited(page, pattern, instead)
     for pattern, instead in RARE_EDITS:
         page = re.sub(pattern, instead, page)
     for name, holds in NEEDED_FOR.items():
         if not re.search(holds, page):
             page = re.sub(rf'\s*<(?:link|script)\b[^>]*[/"]{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
-    page = coarser(styles.one_sheet(page))
+    page = lighter(styles.one_sheet(page))
     return page if SEARCH in page else PATIENT.sub(r"<script defer \1", page)
 
 
-def coarser(page: str) -> str:
-    """A page whose figures are drawn to a hundredth of a point. Matplotlib writes a millionth, which nobody sees."""
-    return FIGURE.sub(lambda figure: PLACE.sub(lambda place: LONG.sub(lambda number: f"{float(number[0]):.2f}", place[0]), figure[0]), page)
+def lighter(page: str) -> str:
+    """A page whose figures are drawn to a hundredth of a point, without a style sheet in each.
+
+    Matplotlib writes a millionth, which nobody sees, and a sheet that holds for the whole page: at each the browser
+    would style everything again. What it says stands in `book.css`.
+    """
+    return FIGURE.sub(lambda figure: PLACE.sub(lambda place: LONG.sub(lambda number: f"{float(number[0]):.2f}", place[0]),
+                                               figure[0].replace(FIGURE_STYLE, "")), page)
 
 
 def smaller_font(source: Path, code_points: set[int]) -> None:
@@ -116,6 +136,8 @@ def tidy(app: Sphinx, failure: Exception | None) -> None:
     for pattern in UNUSED:
         for path in static.glob(pattern):
             path.unlink()
+    script = static / SCRIPT
+    script.write_text(edited(script.read_text("utf8"), SCROLLS, ASKED_FIRST), "utf8")
     pages = {path: path.read_text("utf8") for path in sorted(Path(app.outdir).rglob("*.html"))}
     tidy_pages = {path: tidied(page) if "/fontawesome.js" in page else page for path, page in pages.items()}  # or tidied before
     names = styles.names_in(tidy_pages.values(), [path.read_text("utf8") for path in static.rglob("*.js")])
