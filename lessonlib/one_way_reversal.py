@@ -33,8 +33,7 @@ class OneWayReverser(nn.Module):
 
     Notes
     -----
-    Both kinds own the layers of the attention, and one kind never uses them: then the reader and the embedding have
-    the same initial weights in both.
+    Both kinds own the layers of the attention, and one kind never uses them, as in the experiment that the lab repeats.
     """
 
     def __init__(self, attention: bool, hidden_size: int = 128, embedding_size: int = 32) -> None:
@@ -84,7 +83,6 @@ class OneWayReverser(nn.Module):
             logits, state = self.write(written[-1], state, *memory)
             written.append(logits.argmax(1))
         return torch.stack(written[1:], 1)
-
 
     @torch.no_grad()
     def alignment(self, strings: Tensor) -> Tensor:
