@@ -38,12 +38,27 @@ def test_names_come_from_attributes_and_from_all_words_of_scripts() -> None:
     assert {"note", "wide", "top", "is-open"} <= names and not names & {"card", "alert"}
 
 
+def lay_out(static: Path) -> None:
+    (static / "styles").mkdir(parents=True, exist_ok=True)
+    (static / "book.css").write_text("p{a:url(logo.svg)}.note{a:b}")
+    (static / "styles" / "pydata-sphinx-theme.css").write_text("p{a:url(../vendor/font.woff);b:url(data:image/svg+xml,x)}")
+
+
 def test_sheets_become_one_in_their_order_with_addresses_from_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "styles").mkdir()
-    (tmp_path / "book.css").write_text("p{a:url(logo.svg)}")
-    (tmp_path / "styles" / "pydata-sphinx-theme.css").write_text('p{a:url(../vendor/font.woff);b:url(data:image/svg+xml,x)}')
-    assert merged(tmp_path, set()) == "p{a:url(vendor/font.woff);b:url(data:image/svg+xml,x)}\np{a:url(logo.svg)}"
+    lay_out(tmp_path / "static")
+    css = merged(tmp_path / "static", set(), tmp_path / "styles.json")
+    assert css == "p{a:url(vendor/font.woff);b:url(data:image/svg+xml,x)}\np{a:url(logo.svg)}"
     assert not list(tmp_path.rglob("*.css"))
+
+
+def test_the_sheet_is_made_anew_only_if_what_it_is_made_from_changed(tmp_path: Path) -> None:
+    memory, found = tmp_path / "styles.json", []
+    for names in (set(), {"card"}, {"card", "note"}):
+        lay_out(tmp_path / "static")
+        found.append(merged(tmp_path / "static", names, memory))
+        memory.write_text(memory.read_text().replace("logo", "kept"))
+    assert "kept" not in found[0] and found[1] == found[0].replace("logo", "kept")
+    assert found[2] == found[0] + ".note{a:b}"
 
 
 def test_a_page_links_the_one_sheet_in_the_place_of_the_first() -> None:

@@ -141,7 +141,7 @@ def tidy(app: Sphinx, failure: Exception | None) -> None:
     pages = {path: path.read_text("utf8") for path in sorted(Path(app.outdir).rglob("*.html"))}
     tidy_pages = {path: tidied(page) if "/fontawesome.js" in page else page for path, page in pages.items()}  # or tidied before
     names = styles.names_in(tidy_pages.values(), [path.read_text("utf8") for path in static.rglob("*.js")])
-    css = fewer_icons(static, styles.merged(static, names))
+    css = fewer_icons(static, styles.merged(static, names, Path(app.doctreedir) / "styles.json"))
     (static / styles.SITE).write_text(css, "utf8")
     for path, page in tidy_pages.items():
         page = styles.stamped(page, css)

@@ -7,6 +7,7 @@ book does not have. A rule stays if every class and id that its selector asks fo
 from __future__ import annotations
 
 import hashlib
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,8 @@ COMPOSED = re.compile("bs-tooltip-")  # class names that a script puts together
 
 def names_in(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
     """Classes and ids of pages, and every word of scripts, which may set any of them."""
-    names = {name for page in pages for value in re.findall(r'\b(?:class|id)="([^"]*)"', page) for name in value.split()}
+    values = {value for page in pages for attribute in ("class", "id") for value in re.findall(rf' {attribute}="([^"]*)"', page)}
+    names = {name for value in values for name in value.split()}
     return names | {word for script in scripts for word in re.findall(r"[\w-]+", script)}
 
 
@@ -86,22 +88,31 @@ def smaller(css: str, names: set[str]) -> str:
     return tinycss2.serialize(used(rules, names))
 
 
-def merged(static: Path, names: set[str]) -> str:
+def merged(static: Path, names: set[str], memory: Path) -> str:
     """The sheets below a folder as one, for a page that links it from that folder; they are taken away.
 
     Parameters
     ----------
     names : set of str
         Classes and ids that exist on the site.
+    memory : Path
+        Where the sheet is kept: it is made anew only if the sheets, or the names in them that exist, changed.
     """
-    parts = []
-    for pattern in SHEETS:
-        for path in static.glob(pattern):
+    sheets = {path: path.read_text("utf8") for pattern in SHEETS for path in static.glob(pattern)}
+    known = names & set(re.findall(r"[\w-]+", "".join(sheets.values())))
+    key = hashlib.sha256(repr([*sheets.values(), sorted(known)]).encode()).hexdigest()
+    kept = json.loads(memory.read_text("utf8")) if memory.is_file() else {}
+    if kept.get("key") != key:
+        parts = []
+        for path, css in sheets.items():
             folder = path.parent.relative_to(static).as_posix()
-            css = smaller(path.read_text("utf8"), names)
-            parts.append(ADDRESS.sub(lambda found, folder=folder: f"url({posixpath.normpath(posixpath.join(folder, found[1]))})", css))
-            path.unlink()
-    return "\n".join(parts)
+            parts.append(ADDRESS.sub(lambda found, folder=folder: f"url({posixpath.normpath(posixpath.join(folder, found[1]))})",
+                                     smaller(css, known)))
+        kept = {"key": key, "css": "\n".join(parts)}
+        memory.write_text(json.dumps(kept), "utf8")
+    for path in sheets:
+        path.unlink()
+    return kept["css"]
 
 
 def one_sheet(page: str) -> str:
