@@ -297,7 +297,7 @@ def test_explorer_says_its_piece_without_a_script(browser: Any, address: str) ->
         explorer = seen.page.locator(EXPLORER).first
         figure = explorer.locator("svg.figure")
         assert figure.is_visible() and 20 <= len(figure.get_attribute("aria-label")) <= 250
-        assert "Fixed view" in explorer.locator("p").text_content()
+        assert "Fixed view" in explorer.locator("p").inner_text()
         assert explorer.locator("input, select, button").count() == 0
 
 
