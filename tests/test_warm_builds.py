@@ -61,7 +61,7 @@ EDITS = {
     "a title that another page shows": (edit("other.md", "A page of pumps", "A page of valves"), "A page of valves"),
     "an equation in front of the one that another page links to": (
         edit("other.md", "```{math}", "```{math}\n:label: eq-before\ny = 2\n```\n\n```{math}"), "(2)"),
-    "a style": (edit("assets/book.css", ":root", "/* pelicans */\n:root"), "book.css"),
+    "a style": (edit("assets/book.css", ":root", "p { --pelicans: 1 }\n:root"), "site.css"),
 }
 
 
