@@ -47,7 +47,7 @@ ASKED_FIRST = r"[...\1].map(e=>[e,\2]).forEach(([e,scrolls])=>{e.tabIndex=scroll
 PATIENT = re.compile(r'<script (src="[^"]*/(?:doctools|sphinx_highlight|clipboard\.min|copybutton|sphinx-book-theme)\.js)')
 SEARCH = 'id="search-results"'
 
-# Scripts and styles that a page needs only if it holds what the expression finds.
+# Scripts that a page needs only if it holds what the expression finds.
 FOLDED = r'class="(?=[^"]*\badmonition\b)[^"]*(?<![\w-])(?:dropdown|toggle)(?![\w-])'
 NEEDED_FOR = {
     "design-tabs.js": r'class="[^"]*\bsd-tab-set\b',
@@ -80,14 +80,14 @@ def edited(text: str, pattern: str | re.Pattern[str], instead: str) -> str:
 
 
 def tidied(page: str) -> str:
-    """A page after the edits, without the scripts and styles that it does not need."""
+    """A page after the edits, without the scripts that it does not need, and with one style sheet."""
     for pattern, instead in EDITS:
         page = edited(page, pattern, instead)
     for pattern, instead in RARE_EDITS:
         page = re.sub(pattern, instead, page)
     for name, holds in NEEDED_FOR.items():
         if not re.search(holds, page):
-            page = re.sub(rf'\s*<(?:link|script)\b[^>]*[/"]{re.escape(name)}\b[^>]*>(?:</script>)?', "", page)
+            page = re.sub(rf'\s*<script\b[^>]*[/"]{re.escape(name)}\b[^>]*></script>', "", page)
     page = lighter(styles.one_sheet(page))
     return page if SEARCH in page else PATIENT.sub(r"<script defer \1", page)
 
