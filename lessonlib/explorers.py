@@ -18,8 +18,8 @@ import matplotlib.pyplot as plt
 from IPython.display import display
 from matplotlib.figure import Figure
 
-from lessonlib.figures import inline_svg
-from lessonlib.measure import plain
+from lessonlib.figures import inline_svg, labels_with_numbers
+from lessonlib.measure import DRAWN_MIME, plain
 
 KIND = re.compile(r"[a-z]+(-[a-z]+)*")
 LARGEST = 60_000  # bytes of JSON; a page is read on phones too
@@ -63,6 +63,24 @@ def packed(data: dict[str, Any], digits: int = 3) -> str:
     return text
 
 
+def leaves(value: Any) -> list[float]:
+    """The numbers in nested lists and dicts, in their order."""
+    if isinstance(value, dict):
+        return leaves(list(value.values()))
+    if isinstance(value, list):
+        return [number for item in value for number in leaves(item)]
+    return [float(value)] if isinstance(value, (int, float)) and not isinstance(value, bool) else []
+
+
+def summary(data: dict[str, Any]) -> str:
+    """The values of an explorer in one line, by which the build notices that some of them moved."""
+    values = leaves(data)
+    size = sum(map(abs, values)) / max(len(values), 1)
+    square = sum(value * value for value in values) / max(len(values), 1)
+    return (f"[explorer: {len(values)} numbers, {sum(value < 0 for value in values)} negative, mean size {size:.3e}, "
+            f"root mean square {math.sqrt(square):.3e}]")
+
+
 def explorer_html(kind: str, data: dict[str, Any], fallback: Figure, alt: str, title: str, *,
                   controls: str = "16rem", digits: int = 3) -> str:
     """The element that `explorer` displays; see there."""
@@ -103,6 +121,7 @@ def explorer(kind: str, data: dict[str, Any], *, fallback: Figure, alt: str, tit
         and data of more than 60,000 bytes.
     """
     element = explorer_html(kind, data, fallback, alt, title, controls=controls, digits=digits)
+    display({DRAWN_MIME: [*labels_with_numbers(fallback), summary(rounded(data, digits))]}, raw=True)
     plt.close(fallback)
     display({"text/html": element, "text/plain": f"[explorer: {alt}]"}, raw=True,
             metadata={"lessonlib": {"alt": alt}})

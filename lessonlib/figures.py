@@ -19,6 +19,8 @@ import matplotlib.pyplot as plt
 from IPython.display import display
 from matplotlib.figure import Figure
 
+from lessonlib.measure import DRAWN_MIME
+
 WIDTH = 4.6  # inches; on a phone of 360 px a figure of this width shows its text at full size
 
 # A model keeps its colour on every page. The site's style sheet has a lighter twin of each for
@@ -107,6 +109,12 @@ def inline_svg(fig: Figure, alt: str) -> str:
     return head + svg[svg.index(">") + 1:]
 
 
+def labels_with_numbers(fig: Figure) -> list[str]:
+    """The texts that stand in a figure, its legends included and its ticks and formulas not, as far as they hold numbers."""
+    texts = [*fig.texts, *(text for ax in fig.axes for text in [*ax.texts, *(ax.get_legend().texts if ax.get_legend() else [])])]
+    return [text.get_text() for text in texts if re.search(r"\d", re.sub(r"\$[^$]*\$", "", text.get_text()))]
+
+
 def show(fig: Figure, *, alt: str) -> None:
     """Show a figure in the page and close it.
 
@@ -119,5 +127,7 @@ def show(fig: Figure, *, alt: str) -> None:
         the data where it holds numbers: it is checked like printed text.
     """
     data = {"text/html": inline_svg(fig, alt), "text/plain": f"[figure: {alt}]"}
+    if labels := labels_with_numbers(fig):
+        display({DRAWN_MIME: labels}, raw=True)
     plt.close(fig)
     display(data, raw=True, metadata={"lessonlib": {"alt": alt}})

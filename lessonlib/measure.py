@@ -14,6 +14,7 @@ from IPython.display import display
 
 MEASUREMENT_MIME = "application/vnd.lessonlib.measurement+json"
 CLAIM_MIME = "application/vnd.lessonlib.claim+json"
+DRAWN_MIME = "application/vnd.lessonlib.drawn+json"  # lines of text: the numbers in a figure, compared like printed ones
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9.]+)*")
 
 
@@ -74,7 +75,12 @@ def claim(sentence: str, holds: Any) -> None:
     ------
     FalseClaim
         If the condition is false; its message is the sentence.
+    ValueError
+        If it is no truth value: a list, a number or a generator would pass for true.
     """
-    if not bool(holds):
+    holds = plain(holds)
+    if not isinstance(holds, bool):
+        raise ValueError(f"holds is {holds!r}; a claim needs a comparison, which is true or false")  # noqa: TRY004
+    if not holds:
         raise FalseClaim(f"the page claims, and this run denies: {sentence}")
     display({CLAIM_MIME: {"sentence": sentence}}, raw=True)

@@ -52,7 +52,7 @@ def press_copy(root: Path, kept: Sequence[Page]) -> None:
 
 def plain_copy(built: Path, root: Path, kept: Sequence[Page]) -> None:
     """A copy of the book that Sphinx executes itself, page after page; the roles of the press still work."""
-    shutil.copytree(built, root, symlinks=True, ignore=shutil.ignore_patterns("html", "site-*", "doctrees*"))
+    shutil.copytree(built, root, symlinks=True, ignore=shutil.ignore_patterns("html", "html-*", "doctrees*"))
     config = (root / "_config.yml").read_text("utf8")
     left_out = json.dumps([f"{page.name}.md" for page in kept])
     config = config.replace('execute_notebooks: "off"', f"execute_notebooks: force\n  timeout: 900\n  exclude_patterns: {left_out}")

@@ -42,7 +42,7 @@ EDIT_SECONDS = 15 + max(0, len(PAGES) - 15)  # all pages are parsed and checked,
 @pytest.mark.alone
 def test_an_edited_sentence_appears_soon_and_executes_nothing(site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "book"
-    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "site-*", "html", "doctrees*"))
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "html-*", "html", "doctrees*"))
     assert press(copy, "build").status == 0
     page = copy / "book" / "02-recurrent-network.md"
     page.write_text(page.read_text().rstrip() + "\n\nA sentence about pelicans.\n")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from lessonlib.book.compare import CLASSES, Drift, cell_class, compare, compare_value, count_numbers, worst_share
+from lessonlib.book.compare import CLASSES, Drift, cell_class, compare, compare_value, count_numbers
 from lessonlib.book.printed import printed_text
 
 settings.register_profile("book", deadline=None, derandomize=True, database=None, max_examples=60)
@@ -102,6 +102,11 @@ def tables(draw, number=movable, others=None):
     return text, marked, index, [number for _, line in rows for number in line]
 
 
+def worst_share(*arguments):
+    """The largest share of its tolerance that a number uses up; infinite where words moved."""
+    return max((drift.size for drift in compare(*arguments, least=0.0)), default=0.0)
+
+
 def with_imaginary(numbers, bands):
     """Bands for the numbers of a text: one drawn as `(1+2j)` holds two numbers."""
     return [band for number, own in zip(numbers, bands, strict=True)
@@ -116,6 +121,11 @@ def keeps_its_shape(marked, other):
     return marked.power is None or 1000 <= abs(other.units) <= 9999
 
 
+def is_whole(marked, kind):
+    """Whether a number is equal or it moved: a count, and outside `trained` a fraction with one digit, such as 0.5."""
+    return marked.decimals == 0 or kind != "trained" and marked.power is None and 1 <= abs(marked.units) <= 9
+
+
 # ---------------------------------------------------------------- properties, class by class
 
 @given(tables(), steps)
@@ -124,7 +134,7 @@ def test_printed_numbers_may_move_one_last_digit_and_integers_none(table, step):
     other = marked.moved(step)
     assume(keeps_its_shape(marked, other))
     drifts = compare(text(), text(other), "printed")
-    allowed = 0 if marked.decimals == 0 else 1
+    allowed = 0 if is_whole(marked, "printed") else 1
     if abs(step) <= allowed:
         assert drifts == []
         assert worst_share(text(), text(other), "printed") == pytest.approx(abs(step), rel=1e-9)
@@ -141,7 +151,7 @@ def test_printed_numbers_may_move_one_last_digit_and_integers_none(table, step):
 @given(tables(floats | scientific), st.sampled_from([-2, -1, 1, 2]))
 def test_printed_numbers_at_the_very_edge(table, step):
     text, marked, _, _ = table
-    assert bool(compare(text(), text(marked.moved(step)), "printed")) == (abs(step) > 1)
+    assert bool(compare(text(), text(marked.moved(step)), "printed")) == (abs(step) > (not is_whole(marked, "printed")))
 
 
 @given(tables(), steps, st.integers(0, ROOM))
@@ -164,6 +174,7 @@ def test_trained_numbers_may_move_within_their_band(table, step, units):
 @given(tables(), steps)
 def test_trained_numbers_without_a_band_are_compared_as_printed(table, step):
     text, marked, _, _ = table
+    assume(is_whole(marked, "trained") == is_whole(marked, "printed"))
     other = text(marked.moved(step))
     as_printed = [replace(drift, kind="trained") for drift in compare(text(), other, "printed")]
     assert compare(text(), other, "trained") == as_printed
@@ -316,11 +327,13 @@ def test_a_table_agrees_with_itself(table):
 # ---------------------------------------------------------------- examples
 
 @pytest.mark.parametrize(("recorded", "got", "kind", "bands", "passes"), [
-    ("0.3", "0.4", "printed", None, True), ("0.2", "0.4", "printed", None, False),  # binary: 0.4 - 0.3 > 0.1
+    ("0.3", "0.4", "printed", None, False), ("0.2", "0.4", "printed", None, False),  # binary: 0.4 - 0.3 > 0.1
     ("1.1", "1.2", "printed", None, True), ("1000000.1", "1000000.2", "printed", None, True),
     ("0.12345678901234567", "0.12345678901234569", "printed", None, False),  # two units of a digit that no float holds
     ("0.50", "0.5", "printed", None, False), ("0.5", "0.50", "trained", [0.1], False), ("1.3e+00", "1.3", "printed", None, False),
     ("9.9e-06", "1.0e-05", "printed", None, True), ("1.0e-05", "9.9e-06", "printed", None, True), ("9.8e-06", "1.0e-05", "printed", None, False),
+    ("0.01", "0.02", "printed", None, False), ("0.9", "1.0", "printed", None, False), ("0.01", "0.01", "printed", None, True),
+    ("0.5", "0.6", "trained", None, True), ("0.00", "0.01", "printed", None, True), ("1e-4", "1e-1", "timing", None, False),
     ("1e-05", "1e-05", "printed", None, True), ("1e-05", "2e-05", "printed", None, False), ("1e-05", "1e-06", "printed", None, False),
     ("1e-05", "2e-05", "trained", [1e-6], True), ("1e-05", "3e-05", "trained", [1e-6], False), ("10⁻⁵", "10⁻⁶", "printed", None, False),
     ("-0.0", "0.0", "printed", None, True), ("-0.0", "0.0", "exact", None, False), ("-0.0", "0.0", "magnitude", None, True),
@@ -473,7 +486,7 @@ def test_a_list_that_changes_its_shape_is_caught(value, more):
     (0.0, -0.0, "exact", None, True), (0.1 + 0.2, 0.3, "exact", None, False), (0.1 + 0.2, 0.3, "printed", None, True),
     (math.nan, math.nan, "printed", None, True), (math.nan, 1.0, "trained", 5.0, False), (1.0, math.nan, "trained", 5.0, False),
     (math.inf, math.inf, "magnitude", None, True), (math.inf, -math.inf, "magnitude", None, False), (1.0, math.inf, "magnitude", None, False),
-    (0.5, 12.0, "timing", None, True), (5, 7, "timing", None, True), (0.5, 0.0, "timing", None, False), (0.5, math.inf, "timing", None, False),
+    (0.5, 12.0, "timing", None, True), (5, 7, "timing", None, False), (5, 5, "timing", None, True), (0.5, 0.0, "timing", None, False), (0.5, math.inf, "timing", None, False),
     (5, -1, "timing", None, False), ("0.5 s", "0.9 s", "timing", None, True), ("0.5 s", "0.9 ms", "timing", None, False),
     ([1.0, 2.0], [1.4, 2.4], "trained", 0.5, True), ([1.0, 2.0], [1.4, 2.4], "trained", [0.5, 0.1], False),
     ([1.0, [2.0, "x"]], [1.4, [2.4, "x"]], "trained", [0.5, [0.5, 0.0]], True), ([1.0], [1.0], "trained", [0.1, 0.1], None),

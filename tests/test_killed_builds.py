@@ -60,4 +60,4 @@ def test_killed_at_ten_random_moments(book: SmallBook) -> None:
     run = book.press("build")
     assert run.status == 0, run.output
     assert f"# {MOMENTS}" in book.snapshot()["_sources/index.md"].decode()
-    assert len(list((book.root / "_build").glob("site-*"))) == 1
+    assert len(list((book.root / "_build").glob("html-*"))) == 1

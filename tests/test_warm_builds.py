@@ -22,6 +22,8 @@ kernelspec: {name: python3, display_name: Python 3}
 (other)=
 # A page of pumps
 
+The other page has {measured}`small-speed:.2f` turns.
+
 ```{math}
 :label: eq-other
 x = 1
@@ -56,11 +58,17 @@ def edit(file: str, old: str, new: str) -> Callable[[SmallBook], None]:
     return lambda book: book.replace(old, new, book.root / "book" / file)
 
 
+def move_a_number(book: SmallBook) -> None:
+    book.replace("24.5", "24.6", book.root / "lessonlib" / "constants.py")
+    assert book.press("accept", "index").status == 0
+
+
 EDITS = {
     "a sentence": (edit("index.md", "The pump idles now at", "The pump hums along at"), "hums along at"),
     "a title that another page shows": (edit("other.md", "A page of pumps", "A page of valves"), "A page of valves"),
     "an equation in front of the one that another page links to": (
         edit("other.md", "```{math}", "```{math}\n:label: eq-before\ny = 2\n```\n\n```{math}"), "(2)"),
+    "a number that another page quotes": (move_a_number, "24.60"),
     "a style": (edit("assets/book.css", ":root", "p { --pelicans: 1 }\n:root"), "site.css"),
 }
 

@@ -19,17 +19,18 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--root", type=Path, default=Path.cwd(), help="folder of the book (the current one)")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, text: str, pages: str | None = "*") -> argparse.ArgumentParser:
+    def command(name: str, text: str, pages: str | None = "*", cluster: bool = False) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         if pages:
             sub.add_argument("pages", nargs=pages, metavar="PAGE", help="pages by name (all by default)")
+            sub.add_argument("--jobs", type=int, help="pages that run at once (as many as there are cores)")
         sub.add_argument("--profile", choices=PROFILES, default=PROFILES[0], help="how much the pages compute")
-        sub.add_argument("--jobs", type=int, help="pages that run at once (as many as there are cores)")
-        sub.add_argument("--scheduler", metavar="ADDRESS", help="run the pages on this Dask cluster instead")
+        if cluster:
+            sub.add_argument("--scheduler", metavar="ADDRESS", help="run the pages on this Dask cluster instead")
         return sub
 
-    command("build", "execute what changed, check the numbers, write the site to _build/html")
-    command("check", "execute what changed and check the numbers; write no site").add_argument(
+    command("build", "execute what changed, check the numbers, write the site to _build/html", cluster=True)
+    command("check", "execute what changed and check the numbers; write no site", cluster=True).add_argument(
         "--drift", type=Path, metavar="FILE", help="write to FILE how far each number moved, within its tolerance or beyond")
     command("accept", "show how the numbers of these pages moved, and record them", "+")
     measured = command("bands", "run pages under settings that may not matter and report how far each number moves", "+")
@@ -46,7 +47,7 @@ def run_check(results: Results, names: Sequence[str]) -> list[check.PageReport]:
     """Check, print what was found, and raise where the book does not hold."""
     reports = check.check(results, names)
     failures = [failure for report in reports for failure in report.failures]
-    numbers, claims = sum(report.numbers for report in reports), sum(len(report.claims) for report in reports)
+    numbers, claims = sum(report.coverage.numbers for report in reports), sum(len(report.record.claims) for report in reports)
     if failures:
         raise BookError("\n\n".join(map(str, failures)) + f"\n\n{len(failures)} failures in {numbers} numbers and {claims} claims")
     print(f"{numbers} numbers and {claims} claims hold")

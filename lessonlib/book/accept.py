@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from lessonlib.book import bands
-from lessonlib.book.compare import count_numbers
+from lessonlib.book.compare import FULL, count_numbers
 from lessonlib.book.execute import Results, execute
-from lessonlib.book.expected import Measured, Printed, Record, differences, load, observed, save
+from lessonlib.book.expected import Measured, Printed, Record, differences, drifts, load, observed, save
 from lessonlib.book.pages import BookError
 
 
@@ -54,16 +55,35 @@ def set_band(item: Printed | Measured, band: Any) -> None:
 def widened(page: str, old: Record, new: Record) -> list[str]:
     """Items whose value left its old band in the same change that widens the band."""
     moved = {failure.cell for failure in differences(page, old, new)}
-    found = []
+    return [name for name, before, after in band_changes(old, new)
+            if any(b > a for a, b in zip_longest(before, after, fillvalue=0.0)) and name_of_cell(new, name) in moved]
+
+
+def name_of_cell(record: Record, name: str) -> str:
+    """The cell that prints under this name, or that takes this measurement."""
+    return record.measurements[name].cell if name in record.measurements else name
+
+
+def band_changes(old: Record, new: Record) -> Iterator[tuple[str, list[float], list[float]]]:
+    """Cells and measurements that were there before and whose bands changed: the name, the bands before (none if empty) and after."""
     for group in ("cells", "measurements"):
         for name, item in getattr(new, group).items():
-            before = getattr(old, group).get(name)
-            if before is None or band_of(before) is None or band_of(item) is None:
-                continue
-            wider = any(b > a for a, b in zip(bands.flat(band_of(before)), bands.flat(band_of(item)), strict=False))
-            if wider and (name in moved or getattr(item, "cell", None) in moved):
-                found.append(name)
-    return found
+            before, after = (bands.flat(band_of(one) if band_of(one) is not None else []) for one in (getattr(old, group).get(name), item))
+            if name in getattr(old, group) and before != after:
+                yield name, before, after
+
+
+def moves(page: str, old: Record, new: Record) -> Iterator[str]:
+    """Old, new and difference of all that moved: within its tolerance a line each, else as `check` explains it; then the bands."""
+    for cell, name, drift in drifts(old, new, least=0.0):
+        if drift.size <= FULL:
+            yield f"{page}, cell {cell}: {name} {drift.recorded} -> {drift.got}  ({drift.size:.2f} tolerances)"
+    for failure in differences(page, old, new):
+        yield f"{failure}" + ("" if failure.size == float("inf") else f"  ({failure.size:.2f} tolerances)")
+    for name, before, after in band_changes(old, new):
+        pairs = list(zip_longest(before, after, fillvalue=0.0))
+        yield (f"{page}, {name}: of {len(pairs)} bands {sum(b > a for a, b in pairs)} are wider and {sum(b < a for a, b in pairs)} narrower; "
+               f"the widest was {max(before, default=0.0):g} and is {max(after, default=0.0):g}")
 
 
 def accept(results: Results, names: Sequence[str], *, workers: int | None = None, say: Callable[[str], None] = print) -> None:
@@ -82,10 +102,9 @@ def accept(results: Results, names: Sequence[str], *, workers: int | None = None
         if faults:
             raise BookError("\n\n".join(map(str, faults)))
         old = load(results.project, page.name, results.profile)
-        for failure in differences(page.name, old, new) if old else []:
-            size = "" if failure.size == float("inf") else f"  ({failure.size:.2f} tolerances)"
-            say(f"{failure}{size}")
         new = banded(results, page, old, new)
+        for line in moves(page.name, old, new) if old else []:
+            say(line)
         if old and (names_wider := widened(page.name, old, new)):
             raise BookError(f"{page.name}: the value of {', '.join(names_wider)} moved out of its band, and the same change would widen "
                             "the band; find out why it moved, accept the value under the old band, then the band in a change of its own")

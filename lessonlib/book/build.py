@@ -30,6 +30,7 @@ from lessonlib.book.memory import remembered
 from lessonlib.book.pages import PROFILE_VARIABLE, BookError, Project
 from lessonlib.book.publication import write_archive
 
+SITE, PREVIEW = "html", "preview"  # in the build folder
 MARK = ".made-from"  # in a site and in the doctrees kept with it: the digest of what they are made from
 
 
@@ -77,14 +78,14 @@ def tell(results: Results, checked: Sequence[PageReport]) -> None:
     write_whole(results.project.build / TOLD, json.dumps(told))
 
 
-def live_site(project: Project) -> Path:
-    """Where the site is read: a link to the newest complete one."""
-    return project.build / "html"
+def live_site(project: Project, place: str = SITE) -> Path:
+    """Where the site, or the preview of its author, is read: a link to the newest complete one."""
+    return project.build / place
 
 
-def up_to_date(results: Results) -> bool:
+def up_to_date(results: Results, place: str) -> bool:
     """Is the site that is there made from just what is there now?"""
-    mark = live_site(results.project) / MARK
+    mark = live_site(results.project, place) / MARK
     return mark.is_file() and mark.read_text() == site_digest(results)
 
 
@@ -126,11 +127,13 @@ def write_html(results: Results, checked: Sequence[PageReport], output: Path, do
     write_archive(output)
 
 
-def start_from(site: Path, doctrees: Path, output: Path) -> None:
-    """Copy the pages of the last site into the new one, if it is the site that these doctrees were kept with."""
-    marks = [site / MARK, doctrees / MARK]
-    if all(mark.is_file() for mark in marks) and marks[0].read_text() == marks[1].read_text():
-        shutil.copytree(site, output, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_static", MARK))
+def start_from(project: Project, doctrees: Path, output: Path) -> None:
+    """Copy into the new site the pages of the last one, that with which these doctrees were kept."""
+    for site in (live_site(project), live_site(project, PREVIEW)):
+        marks = [site / MARK, doctrees / MARK]
+        if all(mark.is_file() for mark in marks) and marks[0].read_text() == marks[1].read_text():
+            shutil.copytree(site, output, dirs_exist_ok=True, ignore=shutil.ignore_patterns("_static", MARK))
+            return
 
 
 def render_warm(results: Results, checked: Sequence[PageReport], output: Path, made_from: str) -> None:
@@ -144,7 +147,7 @@ def render_warm(results: Results, checked: Sequence[PageReport], output: Path, m
     try:
         if kept.is_dir():
             os.rename(kept, working / "doctrees")
-            start_from(live_site(results.project), working / "doctrees", output)
+            start_from(results.project, working / "doctrees", output)
         write_html(results, checked, output, working / "doctrees")
         for folder in (working / "doctrees", output):
             (folder / MARK).write_text(made_from)
@@ -155,9 +158,9 @@ def render_warm(results: Results, checked: Sequence[PageReport], output: Path, m
         shutil.rmtree(working, ignore_errors=True)
 
 
-def replace_site(project: Project, new: Path) -> None:
+def replace_site(project: Project, new: Path, place: str) -> None:
     """Make `new` the site in one move, and remove the ones that it replaces."""
-    live = live_site(project)
+    live = live_site(project, place)
     if os.name == "nt":  # links need rights there; two renames leave a gap of an instant
         shutil.rmtree(live, ignore_errors=True)
         os.rename(new, live)
@@ -167,28 +170,28 @@ def replace_site(project: Project, new: Path) -> None:
     if live.is_dir() and not live.is_symlink():
         shutil.rmtree(live)
     os.replace(link, live)
-    for old in project.build.glob("site-*"):
+    for old in project.build.glob(f"{place}-*"):
         if old != new:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def publish(results: Results, checked: Sequence[PageReport], say: Callable[[str], None] = print) -> None:
+def publish(results: Results, checked: Sequence[PageReport], place: str = SITE, say: Callable[[str], None] = print) -> None:
     """Render the site and, when it is complete, put it in the place of the old one; `checked` goes on its status page."""
     project = results.project
-    if up_to_date(results):
+    if up_to_date(results, place):
         say("the site is up to date")
         return
-    for left in [*project.build.glob("doctrees-*"), *project.build.glob(".site-*.link")]:
+    for left in [*project.build.glob("doctrees-*"), *project.build.glob(f".{place}-*.link")]:
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
     made_from = site_digest(results)
     write_whole(project.build / STATUS, status.page(results, checked))
     tell(results, checked)
-    new = Path(tempfile.mkdtemp(prefix="site-", dir=project.build))
+    new = Path(tempfile.mkdtemp(prefix=f"{place}-", dir=project.build))
     os.chmod(new, 0o755)
     try:
         render_warm(results, checked, new, made_from)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    replace_site(project, new)
-    say(f"the site is in {live_site(project).relative_to(project.root)}/index.html")
+    replace_site(project, new, place)
+    say(f"the site is in {live_site(project, place).relative_to(project.root)}/index.html")

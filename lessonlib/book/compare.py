@@ -113,14 +113,6 @@ def compare(recorded: str, got: str, kind: str, bands: Sequence[float | None] | 
     return drifts
 
 
-def worst_share(recorded: str, got: str, kind: str, bands: Sequence[float | None] | None = None) -> float:
-    """The largest share of its tolerance that a number of the text uses up; infinite where words moved."""
-    if _known(kind) == "sampled":
-        return math.inf if _compare_lines(recorded, got) else 0.0
-    pairs, moved = _pairs(recorded, got, kind, bands)
-    return math.inf if moved else max((_share(old, new, kind, band)[0] for old, new, band in pairs), default=0.0)
-
-
 def count_numbers(text: str) -> int:
     """How many numbers a text holds."""
     return sum(isinstance(token, Number) for token in tokens(text))
@@ -217,14 +209,14 @@ def _share(old: Token, new: Token, kind: str, band: float | None) -> tuple[float
     if kind == "exact":
         return (0.0 if old.text == new.text else math.inf), "none"
     free = {"timing": _timing, "magnitude": _magnitude}.get(kind)
-    if free and not old.is_integer:
+    if free and not (old.is_integer or kind == "timing" and old.is_lone_digit and old.exponent is not None):
         return free(old.exact, new.exact)
     if not (old.exact.is_finite() and new.exact.is_finite()):
         return _not_finite(old.exact, new.exact)
     if (old.decimals, old.exponent is None) != (new.decimals, new.exponent is None):
         return math.inf, "printed in the same format"
-    # A lone digit with a power of ten (1e-05) is a setting as a rule, and one unit of it may double it.
-    whole = old.is_integer or (old.decimals == 0 and not band)
+    # A lone digit (0.5, 1e-05) is a setting as a rule, and one unit of it may double it.
+    whole = old.is_integer or (old.is_lone_digit and not band and (kind != "trained" or old.exponent is not None))
     return _within(old.exact, new.exact, max(Decimal(0) if whole else old.last_place, Decimal(repr(band or 0))))
 
 
@@ -264,7 +256,7 @@ def compare_value(recorded: Any, got: Any, kind: str, band: Any = None, *, name:
     """Where a measurement departs from the recorded one by more than its class allows.
 
     Numbers are at full precision. Whole numbers, truth values and strings are equal, save that a band in `trained`
-    holds for whole numbers too, `timing` frees every number (and those in strings), and `sampled` frees strings.
+    holds for whole numbers too, `timing` frees all others (also in strings), and `sampled` frees strings.
     Other numbers: `exact` equal; `printed`, and `sampled`, within one unit of the fourth significant digit; `trained`
     within the band, at least that unit; `magnitude` and `timing` as in text. Lists agree in length and item by item.
 
@@ -320,10 +312,10 @@ def _compare_item(old: Any, new: Any, kind: str, band: Any, place: str, least: f
 
 def _number_share(old: float, new: float, kind: str, band: float) -> tuple[float, str]:
     was, now = Decimal(repr(old)), Decimal(repr(new))
-    if kind == "timing":
-        return _timing(was, now)
     if isinstance(old, int):
         return _within(was, now, Decimal(repr(band or 0)))
+    if kind == "timing":
+        return _timing(was, now)
     if kind == "magnitude":
         return _magnitude(was, now)
     if not (was.is_finite() and now.is_finite()):

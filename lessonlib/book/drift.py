@@ -30,7 +30,7 @@ def table(results: Results, names: Sequence[str]) -> str:
         got, _ = observed(page, results.notebook(page))
         moved = sorted(drifts(recorded, got, least=0.0), key=lambda item: -item[2].size)
         beyond = sum(item[2].size > 1 for item in moved)
-        lines += [f"{coverage(recorded, got)[0]:,} numbers, {len(moved):,} moved, {beyond:,} beyond their tolerance.", ""]
+        lines += [f"{coverage(recorded, got).numbers:,} numbers, {len(moved):,} moved, {beyond:,} beyond their tolerance.", ""]
         if moved:
             lines += ["| cell | number | recorded | got | tolerance | tolerances away |", "| --- | --- | ---: | ---: | --- | ---: |"]
             lines += [f"| {cell} | {f'{name}{drift.text}' if name else f'line {drift.line}'} | {shown(drift.recorded)} | {shown(drift.got)} "

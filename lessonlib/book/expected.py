@@ -1,7 +1,8 @@
 """The recorded numbers: what each page printed and measured when a person accepted it.
 
-`tests/expected/<page>.yml` holds, per named cell, its class and the text that it printed, and per
-measurement its value at full precision. Only `accept` writes these files.
+`tests/expected/<page>.yml` holds, per named cell, its class and the text that it printed, per
+measurement its value at full precision, and the claims. The numbers that a cell wrote into its figure stand
+under its name with `.drawn`. Only `accept` writes these files.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 import nbformat
 import yaml
 
-from lessonlib.book.compare import FULL, Drift, cell_class, compare, compare_value, count_numbers, worst_share
+from lessonlib.book.compare import FULL, Drift, Number, cell_class, compare, compare_value, tokens
 from lessonlib.book.execute import write_whole
 from lessonlib.book.pages import BookError, Page, Project
 from lessonlib.book.printed import printed_text
-from lessonlib.measure import CLAIM_MIME, MEASUREMENT_MIME
+from lessonlib.measure import CLAIM_MIME, DRAWN_MIME, MEASUREMENT_MIME
 
 HEADER = """\
 # What {page} printed and measured when it was accepted. Only this writes here:
@@ -51,6 +52,7 @@ class Record:
 
     cells: dict[str, Printed] = field(default_factory=dict)
     measurements: dict[str, Measured] = field(default_factory=dict)
+    claims: list[str] = field(default_factory=list)
     seconds: float | None = None
     bands_from: str | None = None
 
@@ -69,8 +71,8 @@ class Failure:
         return f"{where}\n{self.message}"
 
 
-def hidden_outputs(cell: nbformat.NotebookNode, mime: str) -> Iterator[dict[str, Any]]:
-    """The records of one kind that a cell left: measurements or claims."""
+def hidden_outputs(cell: nbformat.NotebookNode, mime: str) -> Iterator[Any]:
+    """The records of one kind that a cell left: measurements, claims or the numbers in a figure."""
     for output in cell.get("outputs", []):
         if mime in output.get("data", {}):
             yield output["data"][mime]
@@ -78,7 +80,7 @@ def hidden_outputs(cell: nbformat.NotebookNode, mime: str) -> Iterator[dict[str,
 
 def observed(page: Page, notebook: nbformat.NotebookNode) -> tuple[Record, list[Failure]]:
     """What a page printed and measured in its last run, and what is wrong with how it says so."""
-    record, failures = Record(seconds=notebook.metadata.get("lessonlib", {}).get("seconds")), []
+    record, failures = Record(claims=claims(notebook), seconds=notebook.metadata.get("lessonlib", {}).get("seconds")), []
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -95,6 +97,8 @@ def observed(page: Page, notebook: nbformat.NotebookNode) -> tuple[Record, list[
             failures.append(Failure(page.name, name, str(error)))
             continue
         record.cells[name] = Printed(kind, text)
+        if drawn := [line for lines in hidden_outputs(cell, DRAWN_MIME) for line in lines]:
+            record.cells[f"{name}.drawn"] = Printed("printed" if kind == "trained" else kind, "\n".join(drawn))
         for item in hidden_outputs(cell, MEASUREMENT_MIME):
             if item["name"] in record.measurements:
                 failures.append(Failure(page.name, name, f"the measurement {item['name']} is recorded twice; rename one"))
@@ -137,13 +141,17 @@ def load_file(path: Path) -> Record:
         data = yaml.load(path.read_text("utf8"), yaml.CSafeLoader)
         return Record({name: Printed(**cell) for name, cell in (data.get("cells") or {}).items()},
                       {name: Measured(**item) for name, item in (data.get("measurements") or {}).items()},
-                      data.get("seconds"), data.get("bands_from"))
+                      data.get("claims") or [], data.get("seconds"), data.get("bands_from"))
     except (OSError, yaml.YAMLError, TypeError, AttributeError) as error:
         raise BookError(f"{path} cannot be read: {error}; restore it with: git checkout -- {path}") from error
 
 
 class Dumper(yaml.SafeDumper):
     """Writes texts of several lines as blocks, lists of numbers on one line."""
+
+
+class Lines(list):
+    """A list that is written with one item a line."""
 
 
 def represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
@@ -156,6 +164,7 @@ def represent_list(dumper: yaml.SafeDumper, items: list) -> yaml.Node:
 
 Dumper.add_representer(str, represent_text)
 Dumper.add_representer(list, represent_list)
+Dumper.add_representer(Lines, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=False))
 
 
 def save(project: Project, page: str, record: Record, profile: str = "default") -> None:
@@ -169,6 +178,7 @@ def save(project: Project, page: str, record: Record, profile: str = "default") 
         data["bands_from"] = record.bands_from
     data["cells"] = {name: filled(cell) for name, cell in record.cells.items() if cell.text}
     data["measurements"] = {name: filled(item) for name, item in record.measurements.items()}
+    data["claims"] = Lines(record.claims)
     text = HEADER.format(page=page) + yaml.dump(data, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=110)
     write_whole(record_path(project, page, profile), text)
 
@@ -194,7 +204,7 @@ def drifts(recorded: Record, got: Record, least: float = FULL) -> Iterator[tuple
 def differences(page: str, recorded: Record | None, got: Record) -> list[Failure]:
     """Everything in which a run differs from the record beyond its tolerance."""
     if recorded is None:
-        if not any(cell.text for cell in got.cells.values()) and not got.measurements:
+        if not any(cell.text for cell in got.cells.values()) and not got.measurements and not got.claims:
             return []
         return [Failure(page, None, f"nothing is recorded for this page; run: python -m lessonlib.book accept {page}")]
     failures = [explain(page, cell, drift, name) for cell, name, drift in drifts(recorded, got)]
@@ -214,14 +224,41 @@ def differences(page: str, recorded: Record | None, got: Record) -> list[Failure
     for name in recorded.measurements.keys() - got.measurements.keys():
         failures.append(Failure(page, recorded.measurements[name].cell,
                                 f"the measurement {name} is recorded, but nothing measures it any more; accept the page"))
+    for text, sentences, others in (("is claimed, and not recorded", got.claims, recorded.claims),
+                                    ("is recorded as a claim, but this run did not come to it", recorded.claims, got.claims)):
+        failures += [Failure(page, None, f'"{sentence}" {text}; accept the page') for sentence in sentences if sentence not in others]
     return failures
 
 
-def coverage(recorded: Record, got: Record) -> tuple[int, float]:
-    """How many numbers of a page are checked, and the worst drift as a share of its tolerance."""
-    numbers, worst = 0, 0.0
+@dataclass(frozen=True)
+class Coverage:
+    """How well the numbers of a page are held.
+
+    Attributes
+    ----------
+    numbers : int
+        Those that are compared with a record, printed ones and measurements.
+    worst : float
+        The largest drift, as a share of its tolerance.
+    free : int
+        Printed numbers that may have any size, by their class: times and what is sampled.
+    loose : int
+        Printed numbers whose measured band is as wide as they are.
+    """
+
+    numbers: int = 0
+    worst: float = 0.0
+    free: int = 0
+    loose: int = 0
+
+
+def coverage(recorded: Record, got: Record) -> Coverage:
+    """How well the numbers that a run printed and measured are held by the record."""
+    numbers, free, loose = len(got.measurements), 0, 0
     for name, cell in got.cells.items():
-        if cell.text and name in recorded.cells:
-            numbers += count_numbers(cell.text)
-            worst = max(worst, worst_share(recorded.cells[name].text, cell.text, cell.kind, recorded.cells[name].bands))
-    return numbers + len(got.measurements), worst
+        if known := recorded.cells.get(name):
+            printed = [token for token in tokens(cell.text) if isinstance(token, Number)]
+            numbers += len(printed)
+            free += sum(cell.kind == "sampled" or cell.kind == "timing" and not token.is_integer for token in printed)
+            loose += sum(band >= abs(token.value) for token, band in zip(printed, known.bands or [], strict=False) if band)
+    return Coverage(numbers, max((drift.size for _, _, drift in drifts(recorded, got, least=0.0)), default=0.0), free, loose)

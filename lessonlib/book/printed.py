@@ -168,6 +168,11 @@ class Number:
         return self.exact.is_finite() and self.decimals == 0 and self.exponent is None
 
     @property
+    def is_lone_digit(self) -> bool:
+        """Whether it is a fraction or a power of ten with one digit that counts, such as 0.05 or 1e-04."""
+        return not self.is_integer and (self.decimals == 0 or len(self.exact.as_tuple().digits) == 1 and not self.exact.is_zero())
+
+    @property
     def value(self) -> int | float:
         return int(self.exact) if self.is_integer else float(self.exact)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -22,6 +21,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+# Families of variables that change arithmetic. What is set outside does not reach a page, since its key could not tell.
+ARITHMETIC = ("ATEN_", "DNNL_", "KMP_", "LESSONLIB_", "MKL_", "NPY_", "OMP_", "ONEDNN_", "OPENBLAS_", "TORCH_")
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Outcome:
 
 def kernel_variables(job: Job, folder: Path) -> dict[str, str]:
     """The environment of the kernel: one thread, the run's folder first on the path, the job's own variables."""
-    variables = dict(os.environ, PYTHONPATH=str(folder), PYTHONHASHSEED="0", LESSONLIB_PROFILE=job.profile)
-    variables.pop("LESSONLIB_THREADS", None)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(ARITHMETIC)}
+    variables.update(PYTHONPATH=str(folder), PYTHONHASHSEED="0", LESSONLIB_PROFILE=job.profile)
     variables.update(dict.fromkeys(ONE_THREAD, "1"))
     variables.update(job.variables)
     return variables
@@ -102,6 +103,7 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
     notebook = nbformat.reads(job.notebook, as_version=4)
     code = [index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     current: dict[str, nbformat.NotebookNode] = {}
+    peak: float | None = None
 
     def on_start(cell: nbformat.NotebookNode, cell_index: int) -> None:
         if cell.cell_type == "code":
@@ -110,6 +112,8 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
                 report(job.name, code.index(cell_index) + 1, len(code), cell_label(cell))
 
     def on_executed(cell: nbformat.NotebookNode, cell_index: int, execute_reply: dict) -> None:
+        nonlocal peak
+        peak = peak_memory(client.km.provisioner.pid)
         if cell.cell_type == "code" and execute_reply["content"]["status"] == "ok" and after_cell:
             after_cell(cell)
 
@@ -143,14 +147,14 @@ def run_page(job: Job, report: Callable[[str, int, int, str], None] | None = Non
         faults = [(cell, fault(cell)) for cell in notebook.cells if cell.cell_type == "code"]
         failure = next((f"cell {cell_label(cell)} {text}" for cell, text in faults if text), None)
     seconds = time.perf_counter() - started
-    return Outcome(job.name, None if failure else nbformat.writes(notebook), seconds, peak_memory(), failure)
+    return Outcome(job.name, None if failure else nbformat.writes(notebook), seconds, peak, failure)
 
 
-def peak_memory() -> float | None:
-    """Largest resident memory among the ended children of this process, in MB (10**6 bytes)."""
+def peak_memory(pid: int) -> float | None:
+    """Largest resident memory of a running process so far, in MB (10**6 bytes); None where the system does not tell."""
     try:
-        import resource
-    except ImportError:  # Windows
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:  # not Linux
         return None
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+    found = re.search(r"^VmHWM:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) * 1024 / 1e6 if found else None

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from lessonlib.book import check, render
-from lessonlib.book.build import files_below, live_site, publish
+from lessonlib.book.build import PREVIEW, files_below, live_site, publish
 from lessonlib.book.execute import Results, alone, execute
 from lessonlib.book.pages import BookError
 
@@ -52,13 +52,13 @@ def state(results: Results) -> dict[Path, int]:
 
 
 def rebuild(results: Results) -> None:
-    """Execute what changed and render; numbers that moved are told, and shown, since this is the author's preview."""
+    """Execute what changed and render; numbers that moved are told, and shown, since this is the author's preview and not the site."""
     try:
         with alone(results.project):
             pages = results.project.pages()
             print(f"{len(execute(results, pages))} of {len(pages)} pages executed", flush=True)
             reports = check.check(results)
-            publish(results, reports)
+            publish(results, reports, PREVIEW)
         for report in reports:
             for failure in report.failures:
                 print(f"\n{failure}")
@@ -74,7 +74,7 @@ def serve(results: Results, port: int) -> None:
     BookError
         If the port is taken.
     """
-    handler = functools.partial(Handler, directory=str(live_site(results.project)))
+    handler = functools.partial(Handler, directory=str(live_site(results.project, PREVIEW)))
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:

@@ -18,30 +18,36 @@ def page(results: Results, checked: Sequence[PageReport]) -> str:
     pages = results.project.pages()
     reports = {report.name: report for report in checked if report.name in {item.name for item in pages}}
     ran = {item.name: results.notebook(item).metadata.get("lessonlib", {}) for item in pages}
-    numbers, claims = sum(report.numbers for report in reports.values()), sum(len(report.claims) for report in reports.values())
+    covered = [report.coverage for report in reports.values()]
+    numbers, claims = sum(item.numbers for item in covered), sum(len(report.record.claims) for report in reports.values())
     seconds = sum(run.get("seconds", 0.0) for run in ran.values())
-    worst = max(reports.values(), key=lambda report: report.worst)
+    worst = max(reports.values(), key=lambda report: report.coverage.worst)
     lines = [f"This build checked {numbers:,} printed or measured numbers and {claims} claims on {len(pages)} pages. "
              f"The pages' cells ran for {seconds:,.0f} s in all, one thread each. The largest drift from a recorded number was "
-             f"{worst.worst:.0%} of its tolerance, on the page {{doc}}`{worst.name}`.", "", *page_table(reports, ran), ""]
+             f"{worst.coverage.worst:.0%} of its tolerance, on the page {{doc}}`{worst.name}`.", "",
+             f"Not all of them are held equally well. {sum(item.free for item in covered):,} may have any size: times, and what stands in "
+             f"samples. {sum(item.loose for item in covered):,} of the trained ones moved so far under other roundings that their band is "
+             "as wide as they are: a loss near zero, or a network that learns or not by chance. What the text draws from these "
+             "stands in the claims.", "", *page_table(reports, ran), ""]
     lines += measured_ratios(reports)
     versions = dict(environment()) | {name: importlib.metadata.version(name) for name in PACKAGES}
     lines += ["**Versions.** " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]
     for report in reports.values():
-        if report.claims:
+        if report.record.claims:
             lines += [f"**Claims of** {{doc}}`{report.name}`", ""]
-            lines += [f"- {sentence}" for sentence in report.claims] + [""]
+            lines += [f"- {sentence}" for sentence in report.record.claims] + [""]
     return "\n".join(lines)
 
 
 def page_table(reports: dict[str, PageReport], ran: dict[str, dict]) -> list[str]:
     """A Markdown table with a row for each page that has code."""
-    rows = ["| Page | Last run | Seconds | Peak memory, MB | Numbers checked | Claims | Worst drift |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    rows = ["| Page | Last run | Seconds | Peak memory, MB | Numbers checked | Of any size | Band as wide | Claims | Worst drift |",
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name, report in reports.items():
         if run := ran[name]:
             rows.append(f"| {{doc}}`{name}` | {run['date']} | {run['seconds']:.0f} | {run.get('peak_mb', 'not told')} "
-                        f"| {report.numbers:,} | {len(report.claims)} | {report.worst:.0%} |")
+                        f"| {report.coverage.numbers:,} | {report.coverage.free} | {report.coverage.loose} | {len(report.record.claims)} "
+                        f"| {report.coverage.worst:.0%} |")
     return rows
 
 
