@@ -61,9 +61,9 @@ CANARIES: dict[str, tuple[Callable[[SmallBook], None], list[str]]] = {
     "a claim is not made any more": (change('claim("the pump turns", SPEED > 0)', ""), ["the pump turns", "recorded as a claim", "accept"]),
     "a claim is new": (add_cell('claim("two is more", 2 > 1)'), ["two is more", "not recorded", "accept"]),
     "a figure of a source is not met": (figure_of_a_source(
-        "{id: s.speed, page: index, what: speed, where: S, reported: 30, measurement: small-speed, tolerance: {abs: 1}}"),
+        "{id: s.speed, page: index, what: speed, where: S, reported: 30, reference: 30, measurement: small-speed, tolerance: {abs: 1}}"),
         ["s.speed", "outside", "sources.yml"]),
-    "a figure of a source is tied to nothing": (figure_of_a_source("{id: s.speed, page: index, what: speed, where: S, reported: 30}"),
+    "a figure of a source is tied to nothing": (figure_of_a_source("{id: s.speed, page: index, what: speed, where: S, reported: 30, reference: 30}"),
                                                 ["s.speed", "neither", "sources.yml"]),
     "the list of sources is malformed": (figure_of_a_source("7"), ["sources.yml", "a mapping is expected"]),
     "recorded numbers have no page": (orphan, ["gone.yml", "not in _toc.yml"]),
