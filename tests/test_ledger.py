@@ -12,10 +12,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessonlib.book.ledger import Entry, Row, ledger_errors, load, look_up, status, table
-from lessonlib.book.ledger_values import agrees, align, leaves, shape, single, written
+from lessonlib.book import extension
+from lessonlib.book.ledger import Entry, Row, ledger_errors, load, look_up, remark_faults, status, table
+from lessonlib.book.ledger_values import agrees, align, escaped, leaves, shape, single, states, written
+from lessonlib.book.pages import Page
 
 LEDGER = Path(__file__).parent / "expected" / "sources.yml"
+BOOK = Path(__file__).parent.parent / "book"
 PAGE = "lab-08-race"
 NUMBERED = re.compile(r"(0[1-9]|1[0-4]|lab-0[1-9]|lab-10)-[a-z]+(-[a-z]+)*")
 UNNUMBERED = {"exercises", "quiz", "guided-reading", "reproduction"}
@@ -44,7 +47,7 @@ def written_to(path: Path, items: Iterable[dict[str, Any]]) -> Path:
 
 def test_the_ledger_of_the_book_loads_and_names_pages_of_the_book() -> None:
     entries = load(LEDGER)
-    assert len(entries) > 700
+    assert len(entries) == 808  # a figure that does not reproduce is explained, not left out
     pages = {e.page for e in entries} - UNNUMBERED
     numbers = Counter(match[1] if (match := NUMBERED.fullmatch(page)) else page for page in pages)
     assert len(numbers) == 24
@@ -56,6 +59,12 @@ def test_reported_and_reference_have_one_shape() -> None:
     for e in load(LEDGER):
         if None not in (e.reported, e.reference) and not isinstance(e.reported, str):
             align(e.reference, e.reported)
+
+
+def test_the_ledger_holds_for_the_recorded_numbers_and_its_remarks_quote_them() -> None:
+    records = [yaml.load(path.read_text("utf8"), yaml.CSafeLoader) for path in LEDGER.parent.glob("*.yml") if path != LEDGER]
+    measurements = {name: item["value"] for record in records for name, item in record["measurements"].items()}
+    assert ledger_errors(load(LEDGER), measurements, [path.stem for path in BOOK.glob("*.md")]) == []
 
 
 # --- statuses
@@ -124,6 +133,68 @@ def test_error(changes: dict[str, Any], measurements: dict[str, Any], words: str
 
 def test_no_error_for_pages_that_do_not_stand() -> None:
     assert ledger_errors([Entry(**BASE)], {}, []) == []
+
+
+# --- figures in notes and reasons
+
+
+@pytest.mark.parametrize("remark", [
+    "The nineteen new sets reach {measured}`b:.3f`, or {measured}`c[1]:.1%` of the rows.",
+    "The reported 0.5 stays, and 0.52 as well.",  # its own figures
+    "So 0.518 it is, and 51.8 % of the rows.",  # the reference 0.5177, to the digits that are typed
+    "At gain 1.5 it grows.",  # what the entry is about
+    "The source has 0.571 in its table, e.g. for 12 % of them.",
+    "In the reference it was 0.571.",
+    "In 3 of 10 runs, after 1,000 updates.",
+])
+def test_a_remark_may_type_what_is_not_measured_here(remark: str) -> None:
+    changed = entry(what="an accuracy at gain 1.5", reference=[0.52, 0.5177], note=remark)
+    assert remark_faults(changed, {"b": 0.57, "c": [1.0, 0.25]}) == []
+
+
+@pytest.mark.parametrize(("remark", "words"), [
+    ("The original set is one of the twenty. The new ones reach 0.564.", "types 0.564"),
+    ("The source has 0.571. Here it is 0.564.", "types 0.564"),
+    ("Right in 12 % of the rows.", "types 12 %"),
+    ("The page checks that it is below 1e-9.", "types 1e-9"),
+    ("It is below 10⁻⁹.", "types 10⁻⁹"),
+    ("It is 0.51.", "types 0.51;"),  # not the reported 0.5, which has fewer digits
+    ("The new ones reach {measured}`seq-twenty:.3f`.", "no page records a measurement named seq-twenty"),
+    ("The new ones reach {measured}`b[2]:.3f`.", "has an index too many"),
+    ("The new ones reach {measured}`b`.", "say with how many digits"),
+    ("The new ones reach {measured} b.", "a role without a quotation"),
+])
+def test_a_remark_that_types_a_measurement_or_quotes_none(remark: str, words: str) -> None:
+    for field in ("note", "reason"):
+        (message,) = ledger_errors([entry(**{"reason": "Not run.", field: remark})], {"b": 0.57}, [PAGE])
+        assert words in message
+        assert message.startswith("s0.a (page lab-08-race): its remark ")
+    assert ledger_errors([entry(note=remark)], {}, []) == []  # the page does not stand
+
+
+@pytest.mark.parametrize(("figure", "typed", "holds"), [
+    (0.5743, "0.574", True), (0.5743, "0.564", False), (0.5743, "57.4 %", True), (0.5743, "57.5 %", False), (5.5, "5.5", True),
+    ([None, {"a": 6.64e-16}], "6.64e-16", True), ("more than 0.3", "0.3", True), ("about 1e-17", "3e-17", False), (None, "0.3", False),
+])
+def test_a_figure_states_a_typed_number_to_its_digits(figure: Any, typed: str, holds: bool) -> None:
+    assert states(figure, typed) == holds
+
+
+def test_the_table_leaves_quotations_to_the_page() -> None:
+    assert escaped("a *b* {measured}`c-d[2]:.3f`\n|") == r"a \*b\* {measured}`c-d[2]:.3f` \|"
+    text = table([entry(note="It *reaches* {measured}`a:.3f`.")], {"a": 0.5}, [PAGE])
+    assert text.endswith("\n1. It \\*reaches\\* {measured}`a:.3f`.\n")
+
+
+def test_the_page_of_the_ledger_changes_with_a_measurement_that_a_remark_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"measurements": {"a": 0.5}, "origins": {}, "runs": {}}
+    monkeypatch.setattr(extension, "told", lambda: told)
+    monkeypatch.setattr(extension, "pages", lambda: {"reproduction": Page("reproduction", "```{ledger}\n```")})
+    monkeypatch.setitem(extension.GENERATED, "```{ledger}\n```", lambda: "1. It reaches {measured}`a:.1f`.")
+    before = extension.page_state("reproduction")
+    assert extension.page_state("reproduction") == before
+    told["measurements"]["a"] = 0.6
+    assert extension.page_state("reproduction") != before
 
 
 # --- names of measurements

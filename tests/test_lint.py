@@ -1,10 +1,16 @@
 """Numbers typed into prose are found there, and only there."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessonlib.book.lint import FILLED, banned_words, lint, prose, quotes
+from lessonlib.book.compare import compare
+from lessonlib.book.expected import explain, load
+from lessonlib.book.lint import FILLED, banned_words, lint, prose, quotes, sentences
+from lessonlib.book.pages import Project
 
 settings.register_profile("book", deadline=None, derandomize=True, database=None, max_examples=60)
 settings.load_profile("book")
@@ -53,6 +59,7 @@ NOT_PROSE = {
     "tilde fence": "~~~\nx = 0.5\n~~~",
     "tilde in a fence": "```python\n~~~\nx = 0.5\n```",
     "bare fence": "```\n0.5\n```",
+    "code block of text": "```{code-block} text\n0.5\n```",
     "long fence": "````\n```\n0.5\n```\n0.5\n````",
     "code cell": "```{code-cell} ipython3\n:name: x-y\nx = 0.5\n# 12 %\n```",
     "code cell with YAML": "```{code-cell} ipython3\n---\nname: x\nwidth: 0.5\n---\nx = 0.5\n```",
@@ -94,6 +101,10 @@ PROSE = {
     "caption on one line": "```{code-cell} ipython3\n---\nmystnb:\n  figure:\n    caption: A message with 0.5 in it.\n    width: 0.25\n---\n```",
     "caption as an option": "```{literalinclude} a.py\n:caption: The 0.5 rule\n:lines: 0.25\n```",
     "figure caption": "```{figure} a0.25.svg\n:width: 25%\nA rule of 0.5.\n```",
+    "description of a figure": "```{figure} a0.25.svg\n:alt: A curve that ends at 0.5.\n:width: 25%\n```",
+    "description in YAML": "```{code-cell} ipython3\n---\nmystnb:\n  image:\n    alt: A curve\n      that ends at 0.5.\n    width: 0.25\n---\n```",
+    "description of the page": "---\nexecution: 0.25\nmyst:\n  html_meta:\n    description: \"It reaches 0.5.\"\n---\nText",
+    "text fence": "```text\nrecorded 0.5\n```",
     "list table": "```{list-table}\n:widths: 1 2\n* - a\n  - 0.5\n```",
     "glossary": "```{glossary}\nterm\n: It is 0.5.\n```",
     "image text": "![a curve at 0.5](a0.25.svg)",
@@ -165,6 +176,27 @@ def test_a_number_among_much_that_is_not_prose_is_found(pieces, number):
 def test_an_unclosed_fence_is_named():
     (finding,) = lint("Text\n\n```python\nx = 0.5\n\nText 0.5\n")
     assert (finding.line, finding.found) == (3, "```")
+
+
+@pytest.mark.parametrize("text", ["Text\n\n```{raw} html\n<b>0.5</b>\n```", "Text\n\n:::{raw} latex\n:::",
+                                  "::::{admonition} A\n\n:::{raw} html\n:::\n::::"])
+def test_raw_is_refused(text):
+    (finding,) = lint(text)
+    assert (finding.line, finding.found) == (3, "{raw}")
+    assert lint(f"`````python\n{text}\n`````") == []
+
+
+def test_sentences_are_told_apart():
+    assert sentences("At 0.5 it ends, e.g. here. The rest (5.) stays! So") == ["At 0.5 it ends, e.g. here. ", "The rest (5.) stays! ", "So"]
+
+
+def test_the_failure_that_the_book_shows_is_one_of_its_own_record():
+    project = Project(Path(__file__).parent.parent)
+    cell = load(project, "reading-this-book").cells["reading-printed"]
+    third = re.search(r"step 3: (\S+)", cell.text)[1]
+    (drift,) = compare(cell.text, cell.text.replace(third, f"{float(third) + 4e-4:.4f}"), cell.kind)
+    shown = str(explain("reading-this-book", "reading-printed", drift))
+    assert f"```{{code-block}} text\n{shown}\n```" in (project.book / "reading-this-book.md").read_text("utf8")
 
 
 # ---------------------------------------------------------------- quotations of measurements

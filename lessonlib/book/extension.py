@@ -56,11 +56,16 @@ def measurements() -> dict[str, Any]:
     return told()["measurements"]
 
 
-def read_page(text: str) -> nbformat.NotebookNode:
-    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+def completed(text: str) -> str:
+    """The source of a page with the ledger and the status where it asks for them."""
     for place, write in GENERATED.items():
         text = text.replace(place, write()) if place in text else text
-    notebook = results().notebook(Page("", text))
+    return text
+
+
+def read_page(text: str) -> nbformat.NotebookNode:
+    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+    notebook = results().notebook(Page("", completed(text)))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not any(
@@ -103,12 +108,11 @@ GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 
 
 def page_state(name: str) -> str:
-    """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
-    page = pages()[name]
-    quoted_names = re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)
-    values: Any = [(measurements().get(name), told()["origins"].get(name)) for name in quoted_names]
-    values += [write() for place, write in GENERATED.items() if place in page.text]
-    return hashlib.sha256(json.dumps([told()["runs"].get(name), values]).encode()).hexdigest()
+    """A hash of what a page shows: its text with ledger and status, its outputs, and the measurements that it quotes."""
+    text = completed(pages()[name].text)
+    quoted_names = re.findall(r"\{measured\}`([a-z0-9.-]+)", text)
+    values = [(measurements().get(name), told()["origins"].get(name)) for name in quoted_names]
+    return hashlib.sha256(json.dumps([told()["runs"].get(name), text, values]).encode()).hexdigest()
 
 
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:

@@ -17,13 +17,16 @@ from typing import Any
 
 import yaml
 
-from lessonlib.book.ledger_values import agrees, align, as_list, escaped, number, scaled, written
+from lessonlib.book.ledger_values import agrees, align, as_list, escaped, number, scaled, states, written
+from lessonlib.book.lint import TYPED, sentences
+from lessonlib.book.quote import ROLE, quoted
 
 REQUIRED = ("id", "page", "what", "where", "reported", "reference")
 TOLERANCES = ("abs", "rel", "decades", "equal")
 STATUSES = ("reproduced", "differs", "not reproduced", "cited", "to come")
 IN_ERROR = "in error"
 NAME = re.compile(r"([a-z0-9]+(?:-[a-z0-9.]+)*)((?:\[\d+\])*)")
+OWNED = re.compile(r"\b(?:source|reference)\b")  # a sentence with one of these says whose its figures are
 FILE = "tests/expected/sources.yml"
 
 
@@ -226,7 +229,37 @@ def failed(entry: Entry, fault: str, remedy: str, measured: Any = None) -> Row:
 
 def ledger_errors(entries: Iterable[Entry], measurements: Mapping[str, Any], pages: Collection[str]) -> list[str]:
     """Every error of the ledger, one message each; empty where all is in order."""
-    return [message for entry in entries for message in status(entry, measurements, pages).errors]
+    errors: list[str] = []
+    for entry in entries:
+        errors += status(entry, measurements, pages).errors
+        if entry.page in pages:
+            errors += [f"{entry.id} (page {entry.page}): {fault} ({FILE})" for fault in remark_faults(entry, measurements)]
+    return errors
+
+
+def remark_faults(entry: Entry, measurements: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the figures in an entry's note and reason, which the page of the ledger shows.
+
+    What this book measured is quoted with the role `measured`. A decimal, a percentage or a power of ten is typed
+    only where the entry itself states it, or where its sentence says that it is the source's or the reference's.
+    """
+    faults = []
+    for remark in filter(None, (entry.note, entry.reason)):
+        for match in ROLE.finditer(remark):
+            try:
+                quoted(measurements, match["target"])
+            except ValueError as error:
+                faults.append(f"its remark quotes what it cannot: {error}")
+        text = ROLE.sub("here", remark)
+        if "{measured}" in text:
+            faults.append("its remark has a role without a quotation; write {measured}`name:format`")
+        for sentence in sentences(text):
+            if OWNED.search(sentence):
+                continue
+            faults += [f"its remark types {match[0]}; quote a measurement with {{measured}}, or say whose figure it is, "
+                       "the source's or the reference's"
+                       for match in TYPED.finditer(sentence) if not states([entry.what, entry.reported, entry.reference], match[0])]
+    return faults
 
 
 def tolerance(entry: Entry) -> str:

@@ -12,8 +12,11 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from lessonlib.book.printed import Number, tokens
+from lessonlib.book.quote import ROLE
+
 SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|$#~^])")
+MARKDOWN = re.compile(rf"{ROLE.pattern}|[\\`*_{{}}\[\]<>|$#~^]")  # a quotation, or a mark that Markdown reads
 SHOWN = 12  # a longer list is shortened
 DIGITS = 7  # significant digits at most
 MOST_DECIMALS = 6
@@ -118,8 +121,19 @@ def scaled(value: Any, factor: float) -> Any:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown leaves alone, in one line."""
-    return MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+    """Text that Markdown leaves alone, in one line; a measurement that it quotes stays a quotation."""
+    return MARKDOWN.sub(lambda match: match[0] if match["target"] else "\\" + match[0], " ".join(text.split()))
+
+
+def states(figure: Any, typed: str) -> bool:
+    """Whether a figure, or words that hold figures, state a typed number, to the digits that are typed.
+
+    A percentage also stands for a share: 37.5 % for 0.3751.
+    """
+    shown = next(token for token in tokens(typed) if isinstance(token, Number))
+    stated = [token.value for leaf in leaves(figure) for token in tokens(str(leaf)) if isinstance(token, Number)]
+    return any(abs(factor * value - shown.value) <= 0.5 * shown.unit_in_last_place * (1 + 1e-9)
+               for value in stated for factor in ((1, 100) if "%" in typed else (1,)))
 
 
 def number(value: float, digits: int = DIGITS, decimals: int | None = None) -> str:

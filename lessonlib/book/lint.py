@@ -63,6 +63,8 @@ def lint(text: str) -> list[Finding]:
 
     Found are decimals, percentages, powers of ten and factors with decimals. A sentence with a citation may
     hold the figures that it cites; versions may stand after the name of the software or the word version.
+    Prose includes the description of the page, the captions and descriptions of figures, and fences named text.
+    A directive raw is found too: it would set what nothing reads.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ def lint(text: str) -> list[Finding]:
     findings = [Finding(*_place(text, match.start()), " ".join(match[0].split()), WHY[match.lastgroup] + MEND)
                 for match in TYPED.finditer(visible)
                 if not any(start <= match.start() < end for start, end in exempt)]
-    return sorted(findings + _misquotations(text) + _unclosed(text))
+    return sorted(findings + _misquotations(text) + _unclosed(text) + _raw(text))
 
 
 BANNED = re.compile(r"(?<![\w-])(?:simply|obviously|powerful|let['’]s|it\s+is\s+important\s+to\s+note|we\s+will\s+now)(?![\w-])",
@@ -187,8 +189,8 @@ def _outside_maths(source: str) -> str:
     return "".join([*pieces, source[end:]])
 
 
-def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[int, str]]]:
-    """The source with whole lines that are not prose blanked, and the fences that nothing closes (line, opening).
+def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[int, str]], list[int]]:
+    """The source with whole lines that are not prose blanked, the fences that nothing closes (line, opening), the lines of raw.
 
     Block quotes are blanked too, unless asked for: their words are others', but a measurement may be quoted there.
     """
@@ -196,6 +198,7 @@ def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[i
     lines = text.split("\n")
     kept = _front_matter(lines)
     open_fences: list[tuple[str, bool, int]] = []  # the marks, whether the content is code, the line
+    raw: list[int] = []
     while len(kept) < len(lines):
         line = lines[len(kept)]
         match = FENCE.fullmatch(line)
@@ -205,8 +208,9 @@ def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[i
             kept.append("")
         elif match and not opaque and _opens(match):
             directive = match["name"]
-            code = directive in OPAQUE if directive else True
+            code = directive in OPAQUE if directive else match["rest"].strip() != "text"
             open_fences.append((match["fence"], code, len(kept) + 1))
+            raw += [len(kept) + 1] if directive == "raw" else []
             titled = directive and not code and directive not in PATHS
             kept.append(" " * match.start("rest") + match["rest"] if titled else "")
             if directive:
@@ -216,13 +220,15 @@ def _blocks(text: str, *, block_quotes: bool = False) -> tuple[str, list[tuple[i
         else:
             kept.append(line)
     padded = (short.ljust(len(line)) for short, line in zip(kept, lines, strict=True))
-    return "\n".join(padded), [(number, marks) for marks, _, number in open_fences]
+    return "\n".join(padded), [(number, marks) for marks, _, number in open_fences], raw
 
 
 def _front_matter(lines: list[str]) -> list[str]:
-    """Blank lines for the front matter of a page."""
+    """Blank lines for the front matter of a page, but for the description that search engines and previews show."""
     end = next((i for i in range(1, len(lines)) if lines[i].rstrip() == "---"), 0) if lines[0].rstrip() == "---" else 0
-    return [""] * (end + 1 if end else 0)
+    keys = [re.match(r"\s*description:\s*", line) for line in lines[:end]]
+    shown = [" " * key.end() + line[key.end():] if key else "" for key, line in zip(keys, lines, strict=False)]
+    return [*shown, ""] if end else []
 
 
 def _closes(match: re.Match[str], marks: str) -> bool:
@@ -235,7 +241,7 @@ def _opens(match: re.Match[str]) -> bool:
 
 
 def _options(lines: list[str]) -> list[str]:
-    """The lines at the head of a directive that are options, blanked but for captions.
+    """The lines at the head of a directive that are options, blanked but for captions and descriptions of figures.
 
     Options stand as `:name: value` or as YAML between two lines `---`.
     """
@@ -244,7 +250,7 @@ def _options(lines: list[str]) -> list[str]:
         end = next((i for i in range(1, len(lines)) if lines[i].strip() == "---"), 0)
         caption = None  # the depth of a caption that goes on below its key
         for line in lines[1:end]:
-            key = re.match(r"(\s*)caption:\s*(?:[|>][-+0-9]*\s*$)?", line)
+            key = re.match(r"(\s*)(?:caption|alt):\s*(?:[|>][-+0-9]*\s*$)?", line)
             if caption is not None and line.strip() and len(line) - len(line.lstrip()) <= caption:
                 caption = None
             if caption is not None:
@@ -257,13 +263,17 @@ def _options(lines: list[str]) -> list[str]:
         match = OPTION.match(line)
         if not match:
             break
-        shown.append(" " * match.end() + line[match.end():] if match["name"] == "caption" else "")
+        shown.append(" " * match.end() + line[match.end():] if match["name"] in ("caption", "alt") else "")
     return shown
 
 
 def _unclosed(text: str) -> list[Finding]:
     return [Finding(line, 1, marks, "nothing closes this fence; the prose after it is read as part of it")
             for line, marks in _blocks(text)[1]]
+
+
+def _raw(text: str) -> list[Finding]:
+    return [Finding(line, 1, "{raw}", "nothing reads what this sets; write it in Markdown") for line in _blocks(text)[2]]
 
 
 # ---------------------------------------------------------------- sentences and places
@@ -279,8 +289,17 @@ SENTENCE_END = re.compile(rf"""
 
 def _cited(visible: str) -> list[tuple[int, int]]:
     """The extents of the sentences that hold a citation."""
-    cuts = [0, *(match.end() for match in SENTENCE_END.finditer(visible)), len(visible)]
-    return [(start, end) for start, end in pairwise(cuts) if CITED in visible[start:end]]
+    return [(start, end) for start, end in _extents(visible) if CITED in visible[start:end]]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in their order."""
+    return [text[start:end] for start, end in _extents(text)]
+
+
+def _extents(text: str) -> list[tuple[int, int]]:
+    cuts = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
+    return list(pairwise(cuts))
 
 
 def _place(text: str, position: int) -> tuple[int, int]:
