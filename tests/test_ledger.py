@@ -174,7 +174,8 @@ def test_a_remark_that_types_a_measurement_or_quotes_none(remark: str, words: st
 
 @pytest.mark.parametrize(("figure", "typed", "holds"), [
     (0.5743, "0.574", True), (0.5743, "0.564", False), (0.5743, "57.4 %", True), (0.5743, "57.5 %", False), (5.5, "5.5", True),
-    ([None, {"a": 6.64e-16}], "6.64e-16", True), ("more than 0.3", "0.3", True), ("about 1e-17", "3e-17", False), (None, "0.3", False),
+    ([None, {"a": 6.64e-16}], "6.64e-16", True), ("more than 0.3", "0.3", True), ("about 1e-17", "3e-17", False),
+    (None, "0.3", False),
 ])
 def test_a_figure_states_a_typed_number_to_its_digits(figure: Any, typed: str, holds: bool) -> None:
     assert states(figure, typed) == holds

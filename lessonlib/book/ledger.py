@@ -243,7 +243,7 @@ def remark_faults(entry: Entry, measurements: Mapping[str, Any]) -> list[str]:
     What this book measured is quoted with the role `measured`. A decimal, a percentage or a power of ten is typed
     only where the entry itself states it, or where its sentence says that it is the source's or the reference's.
     """
-    faults = []
+    faults, own = [], [entry.what, entry.reported, entry.reference]
     for remark in filter(None, (entry.note, entry.reason)):
         for match in ROLE.finditer(remark):
             try:
@@ -258,7 +258,7 @@ def remark_faults(entry: Entry, measurements: Mapping[str, Any]) -> list[str]:
                 continue
             faults += [f"its remark types {match[0]}; quote a measurement with {{measured}}, or say whose figure it is, "
                        "the source's or the reference's"
-                       for match in TYPED.finditer(sentence) if not states([entry.what, entry.reported, entry.reference], match[0])]
+                       for match in TYPED.finditer(sentence) if not states(own, match[0])]
     return faults
 
 
