@@ -22,7 +22,7 @@ from pathlib import Path
 
 import nbformat
 
-from lessonlib.book import notebooks, render, status
+from lessonlib.book import notebooks, render, repository, status
 from lessonlib.book.check import PageReport
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.extension import ROOT_VARIABLE, STATUS, TOLD
@@ -53,9 +53,10 @@ def installed() -> str:
 
 
 def machinery_digest(project: Project) -> str:
-    """A hash of what shapes every page: the configuration, the table of contents, the press, installed packages."""
+    """A hash of what shapes every page: the configuration, the contents, the press, packages, the repository's address."""
     paths = [project.root / "_config.yml", project.root / "_toc.yml", *files_below(Path(__file__).parent)]
-    return hashlib.sha256((installed() + repr([path.read_bytes() for path in paths])).encode()).hexdigest()[:24]
+    shaping = installed() + repr(repository.origin(project.root)) + repr([path.read_bytes() for path in paths])
+    return hashlib.sha256(shaping.encode()).hexdigest()[:24]
 
 
 def runs(results: Results) -> dict[str, str]:
@@ -64,10 +65,11 @@ def runs(results: Results) -> dict[str, str]:
 
 
 def site_digest(results: Results) -> str:
-    """A hash of all that the site is made from; a site with this digest is up to date."""
+    """A hash of all that the site is made from, the commit for its dates; a site with this digest is up to date."""
     project = results.project
     paths = files_below(project.book) + files_below(project.expected) + files_below(project.root / "lessonlib")
-    return digest(project.root, paths, machinery_digest(project), results.profile, *runs(results).values())
+    return digest(project.root, paths, machinery_digest(project), repository.head(project.root), results.profile,
+                  *runs(results).values())
 
 
 def tell(results: Results, checked: Sequence[PageReport]) -> None:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -150,40 +149,13 @@ def add_explorers(app: Sphinx, pagename: str, templatename: str, context: dict[s
         app.add_js_file(f"{name}.js", loading_method="defer")
 
 
-def launch_notebooks(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Let launch buttons open the readable notebook that Binder writes beside each page."""
-    for group in context.get("header_buttons", []):
-        for button in group.get("buttons", []) if isinstance(group.get("buttons"), list) else []:
-            if "urlpath=" in str(button.get("url")):
-                button["url"] = button["url"].replace(f"{pagename}.md", f"{pagename}.ipynb")
-
-
-def repository_address(root: Path) -> str | None:
-    """The web address of the repository that this checkout came from, so that a fork's buttons open the fork."""
-    try:
-        remote = subprocess.run(["git", "-C", str(root), "remote", "get-url", "origin"],
-                                capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    match = re.fullmatch(r"(?:https?://(?:[^@/]+@)?|git@|ssh://git@)([\w.-]+\.\w+)[:/](.+?)(?:\.git)?/?", remote)
-    return f"https://{match[1]}/{match[2]}" if match else None
-
-
-def derive_repository(app: Sphinx, config: Any) -> None:
-    address = repository_address(results().project.root)
-    if address:
-        config.html_theme_options["repository_url"] = address
-
-
 # Citations ask for pybtex's plugins by the hundred, and each time it searches all installed packages for them.
 pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_point)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", MeasuredRole())
-    app.connect("config-inited", derive_repository, priority=1)
     app.connect("env-get-outdated", outdated)
     app.connect("env-get-updated", dependents, priority=900)  # after figures and sections have their numbers
     app.connect("html-page-context", add_explorers)
-    app.connect("html-page-context", launch_notebooks, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}

@@ -37,19 +37,21 @@ def pages_address(repository: str) -> str:
 
 
 def derive_address(app: Sphinx, config: Any) -> None:
-    """Set the address that search engines and previews need."""
-    if not config.html_baseurl:
-        config.html_baseurl = pages_address(config.html_theme_options.get("repository_url", ""))
+    """Set the address that search engines and previews need, where it is known; it ends with a slash."""
+    address = config.html_baseurl or pages_address(config.html_theme_options["repository_url"])
+    config.html_baseurl = f"{address.rstrip('/')}/" if address else ""
 
 
 def add_preview(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """What a service shows of a link to the page. (sphinxext-opengraph imports Matplotlib, which costs every edit two seconds.)"""
     if doctree is None:
         return
+    site = app.config.html_baseurl
     description = re.search(r'<meta content="([^"]*)" name="description"', context["metatags"])
-    shown = {"title": context["title"], "type": "article", "url": f"{app.config.html_baseurl}{pagename}.html",
-             "site_name": app.config.html_title, "description": description[1] if description else "",
-             "image": f"{app.config.html_baseurl}_static/{PREVIEW}", "image:alt": PREVIEW_ALT}
+    shown = {"title": context["title"], "type": "article", "site_name": app.config.html_title,
+             "description": description[1] if description else ""}
+    if site:  # these services take whole addresses alone
+        shown |= {"url": f"{site}{pagename}.html", "image": f"{site}_static/{PREVIEW}", "image:alt": PREVIEW_ALT}
     context["metatags"] += "".join(f'<meta property="og:{name}" content="{html.escape(re.sub("<[^>]+>", "", text), quote=True)}" />\n'
                                    for name, text in shown.items())
 
@@ -92,7 +94,8 @@ def write_archive(out: Path) -> None:
 
 def finish(app: Sphinx, failure: Exception | None) -> None:
     if failure is None and app.builder.format == "html":
-        write_site_map(app)
+        if app.config.html_baseurl:
+            write_site_map(app)
         missing = Path(app.outdir) / "404.html"
         missing.write_text(with_whole_addresses(missing.read_text("utf8"), urlsplit(app.config.html_baseurl).path or "/"), "utf8")
 
