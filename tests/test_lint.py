@@ -97,7 +97,7 @@ PROSE = {
     "admonition": ":::{admonition} Check\n:class: check\nIs it 0.5?\n:::",
     "admonition title": ":::{admonition} The 0.5 rule\nText\n:::",
     "dropdown in an admonition": ":::{admonition} Check\nWhat?\n\n```{dropdown} Answer\nIt is 0.5.\n```\n:::",
-    "caption in YAML": "```{code-cell} ipython3\n---\nname: x\nmystnb:\n  figure:\n    name: fig-x\n    caption: |\n      A message\n      with 0.5 in it.\n---\ny = 0.25\n```",
+    "caption in YAML": "See {numref}`fig-x`.\n\n```{code-cell} ipython3\n---\nname: x\nmystnb:\n  figure:\n    name: fig-x\n    caption: |\n      A message\n      with 0.5 in it.\n---\ny = 0.25\n```",
     "caption on one line": "```{code-cell} ipython3\n---\nmystnb:\n  figure:\n    caption: A message with 0.5 in it.\n    width: 0.25\n---\n```",
     "caption as an option": "```{literalinclude} a.py\n:caption: The 0.5 rule\n:lines: 0.25\n```",
     "figure caption": "```{figure} a0.25.svg\n:width: 25%\nA rule of 0.5.\n```",
@@ -143,6 +143,33 @@ def test_a_version_is_no_excuse_for_a_percentage_or_factor():
 ])
 def test_a_sentence_with_a_citation_may_hold_its_figures(text, numbers):
     assert found(text) == numbers
+
+
+@pytest.mark.parametrize("reference", ["Chapter 7", "Section 3.2", "figures 4", "Fig. 4", "table\n2", "Eq. 12", "lab 3"])
+def test_a_reference_by_a_number_is_found_once(reference):
+    (finding,) = lint(f"# Title\n\nAs {reference} shows, it holds.")
+    assert (finding.line, finding.column, finding.found) == (3, 4, reference.replace("\n", " "))
+    assert "{numref}" in finding.why
+
+
+@pytest.mark.parametrize("text", [
+    "See {numref}`Figure 4 <fig-x>` and {ref}`a`.", "As in Figure 4 of {cite:t}`x`.", "`Section 3`", "In exercise 3, four tables.",
+    "> Figure 4 shows it", "```python\n# Figure 4\n```", "The table: 3 rows.", "A collab 3 years long.",
+])
+def test_other_references_pass(text):
+    assert found(text) == []
+
+
+FIGURES = ["```{code-cell} ipython3\n---\nname: x\nmystnb:\n  figure:\n    name: fig-x\n    caption: Text.\n---\n1\n```",
+           "```{figure} x.svg\n:name: fig-x\n:alt: Text\nText.\n```"]
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("reference", ["{numref}`fig-x`", "{ref}`the curve <fig-x>`", "{numref}`Figure %s\n<fig-x>`"])
+def test_a_figure_needs_a_sentence_that_refers_to_it(figure, reference):
+    (finding,) = lint(f"Text\n\n{figure}\n\nOf {{numref}}`fig-xy` and `` {reference} ``.\n<!-- {reference} -->\n")
+    assert finding.found == "fig-x" and "{numref}`fig-x`" in finding.why
+    assert found(f"See {reference}.\n\n{figure}\n") == []
 
 
 def test_findings_come_in_the_order_of_the_page():

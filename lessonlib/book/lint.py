@@ -1,4 +1,4 @@
-"""Numbers typed by hand, and words that the book does not use, in the prose of a page.
+"""Numbers typed by hand, words that the book does not use, and figures that no sentence mentions, in the prose of a page.
 
 A page's source is read as MyST reads it, roughly: everything that is not prose (code, maths, quotations,
 roles, link targets, options of directives, comments) is blanked, character by character, so that what
@@ -36,21 +36,24 @@ class Quote(NamedTuple):
 UNIT_OF_PARTS = r"(?:%|‰|per[\s-]?cent(?:age)?\b|percentage\spoints?\b)"
 AMOUNT = r"(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)"
 DECIMAL = r"(?:[0-9][0-9,]*)?\.[0-9]+"
+PARTS_OF_A_BOOK = r"(?i:chapters?|sections?|figures?|fig\.|tables?|equations?|eq\.|labs?)"
 TYPED = re.compile(rf"""
-    (?P<percentage> (?<![\w.]) [-+\u2212]? {AMOUNT} [\s-]? \\?{UNIT_OF_PARTS} )
+    (?P<reference> \b {PARTS_OF_A_BOOK} \s [0-9]+ (?:\.[0-9]+)* )
+  | (?P<percentage> (?<![\w.]) [-+\u2212]? {AMOUNT} [\s-]? \\?{UNIT_OF_PARTS} )
   | (?P<power> (?<![\w.]) (?: {AMOUNT}\s?(?:[×·]|\\?\*)\s? )?
         10(?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | (?: \^ | (?:\\?\*){{2}} | <sup> | \{{sup\}}` )(?: \{{[-+\u2212]?[0-9]+\}} | [-+\u2212]?[0-9]+ ) )
       | (?<![\w.]) {AMOUNT}[eE][-+\u2212]?[0-9]+(?!\w) )
   | (?P<factor> (?<!\w)[x×]\s?{DECIMAL}(?![\w.]*[0-9]) | (?<![\w.]) {DECIMAL}[\s-]?(?: × | x\b | times\b | fold\b ) )
   | (?P<decimal> (?<![\w.]) [-+\u2212]? {DECIMAL} (?! [0-9]*\.[0-9] ) (?: [^\W\d_]{{1,4}}\b )? )
 """, re.VERBOSE)
+MEND = " typed into prose; quote a measurement with {measured}, cite whose figure it is, or set arithmetic as maths"
 WHY = {
-    "percentage": "a percentage typed into prose",
-    "power": "a power of ten typed into prose",
-    "factor": "a factor typed into prose",
-    "decimal": "a decimal typed into prose",
+    "reference": "a reference by a number, which may come to be that of something else; refer by a label with {ref}, {numref} or {eq}",
+    "percentage": "a percentage" + MEND,
+    "power": "a power of ten" + MEND,
+    "factor": "a factor" + MEND,
+    "decimal": "a decimal" + MEND,
 }
-MEND = "; quote a measurement with {measured}, cite whose figure it is, or set arithmetic as maths"
 
 PRODUCTS = ("Python|CPython|PyTorch|Torch|NumPy|SciPy|Matplotlib|Jupyter(?: Book)?|JupyterLab|IPython|Sphinx|MyST(?:-NB)?|"
             "MathJax|KaTeX|Dask|CUDA|Node|HTML|CSS|WCAG|Unicode|Linux|Ubuntu|Debian|Windows|macOS|Apache|GPL|CC[ -]BY(?:-SA)?")
@@ -59,12 +62,12 @@ VERSION = re.compile(rf"(?:\b(?:{PRODUCTS})|\b[Vv]ersions?|\b[Rr]eleases?)\s+v?[
 
 
 def lint(text: str) -> list[Finding]:
-    """Numbers typed into the prose of a page, and quotations of measurements that are none.
+    """Numbers typed into the prose of a page, quotations of measurements that are none, and figures left unmentioned.
 
-    Found are decimals, percentages, powers of ten and factors with decimals. A sentence with a citation may
-    hold the figures that it cites; versions may stand after the name of the software or the word version.
-    Prose includes the description of the page, the captions and descriptions of figures, and fences named text.
-    A directive raw is found too: it would set what nothing reads.
+    Found are decimals, percentages, powers of ten, factors with decimals, and references such as "Section 3.2". A
+    sentence with a citation may hold the figures that it cites; versions may stand after the name of the software
+    or the word version. Prose includes the description of the page, the captions and descriptions of figures, and
+    fences named text. A directive raw is found too: it would set what nothing reads.
 
     Parameters
     ----------
@@ -73,10 +76,10 @@ def lint(text: str) -> list[Finding]:
     """
     visible = prose(text)
     exempt = [match.span() for match in VERSION.finditer(visible)] + _cited(visible)
-    findings = [Finding(*_place(text, match.start()), " ".join(match[0].split()), WHY[match.lastgroup] + MEND)
+    findings = [Finding(*_place(text, match.start()), " ".join(match[0].split()), WHY[match.lastgroup])
                 for match in TYPED.finditer(visible)
                 if not any(start <= match.start() < end for start, end in exempt)]
-    return sorted(findings + _misquotations(text) + _unclosed(text) + _raw(text))
+    return sorted(findings + _misquotations(text) + _unmentioned(text) + _unclosed(text) + _raw(text))
 
 
 BANNED = re.compile(r"(?<![\w-])(?:simply|obviously|powerful|let['’]s|it\s+is\s+important\s+to\s+note|we\s+will\s+now)(?![\w-])",
@@ -129,13 +132,28 @@ def _misquotations(text: str) -> list[Finding]:
     return findings
 
 
+# ---------------------------------------------------------------- figures
+
+FIGURE = re.compile(r"(?m)^\s*:?name:\s+(fig-[\w-]+)\s*$")
+REFERENCES = {"ref", "numref"}
+
+
+def _unmentioned(text: str) -> list[Finding]:
+    """Figures to which no reference leads on their own page: where a reader sees one, a sentence says what to see in it."""
+    source = _outside_maths(_blocks(text, block_quotes=True)[0])
+    spans = [text[match.start("body"):match.end("body")] for match in SPAN.finditer(source) if match["role"] in REFERENCES]
+    mentioned = {span.rpartition("<")[2].rstrip(">").strip() for span in spans}
+    return [Finding(*_place(text, match.start(1)), match[1], f"no sentence of this page refers to this figure; write {{numref}}`{match[1]}`")
+            for match in FIGURE.finditer(text) if match[1] not in mentioned]
+
+
 # ---------------------------------------------------------------- what is prose
 
 FILLED = "\ue000"  # stands where something was that is part of a sentence but is not prose
 CITED = "\ue001"  # the same, where it was a citation
 FENCE = re.compile(r"(?P<indent>\s*)(?P<fence>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name>[\w:.-]+)\})?(?P<rest>.*)")
 OPAQUE = {"code-cell", "code", "code-block", "sourcecode", "literalinclude", "math", "raw", "toctree", "bibliography", "mermaid",
-          "include", "eval-rst", "ledger", "status", "epigraph", "pull-quote"}
+          "include", "eval-rst", "ledger", "status", "times", "epigraph", "pull-quote"}
 PATHS = {"figure", "image", "download", "iframe", "solution"}  # whose argument is no prose
 SILENT = re.compile(r"\s*%|\([\w.:-]+\)=\s*$")  # a comment, a label
 SILENT_OR_QUOTE = re.compile(rf"\s*>|{SILENT.pattern}")
