@@ -25,8 +25,9 @@ clean:
 $(VENV)/ready: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info < (3, 14) else "this book needs Python 3.11, 3.12 or 3.13; name one with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu "$(TORCH)" 2>/dev/null \
-		|| $(RUN) -m pip install --quiet "$(TORCH)"
+	@$(RUN) -m pip install --quiet --retries 0 --index-url https://download.pytorch.org/whl/cpu "$(TORCH)" 2>/dev/null || { \
+		echo "PyTorch's index of CPU builds cannot be reached; PyPI's build, taken instead, may bring gigabytes of CUDA"; \
+		$(RUN) -m pip install --quiet "$(TORCH)"; }
 	$(RUN) -m pip install --quiet --no-deps --requirement requirements.txt
 	$(RUN) -m pip install --quiet --no-deps --editable .
 	touch $@

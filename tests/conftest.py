@@ -128,8 +128,8 @@ def small_book(root: Path) -> SmallBook:
 
 @pytest.fixture(scope="session")
 def good_book(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
-    """A small book that is accepted and built; copy it, do not change it."""
-    book = small_book(tmp_path_factory.mktemp("good") / "book")
+    """A small book that is accepted and built, in a folder with a space in its name; copy it, do not change it."""
+    book = small_book(tmp_path_factory.mktemp("good") / "a book")
     for command in (["accept", "index"], ["build"]):
         run = book.press(*command)
         assert run.status == 0, run.output
@@ -139,5 +139,5 @@ def good_book(tmp_path_factory: pytest.TempPathFactory) -> SmallBook:
 @pytest.fixture
 def book(good_book: SmallBook, tmp_path: Path) -> SmallBook:
     """A small book of the test's own, built and good."""
-    shutil.copytree(good_book.root, tmp_path / "book", symlinks=True)
-    return SmallBook(tmp_path / "book")
+    shutil.copytree(good_book.root, tmp_path / "a book", symlinks=True)
+    return SmallBook(tmp_path / "a book")

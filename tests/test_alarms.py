@@ -1,6 +1,7 @@
 """What judges a monitor: counts by hand, SciPy, published run lengths, simulation; and faults put into a record."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -152,9 +153,9 @@ def test_judging_equals_a_loop_over_samples(marks, grace, settle):
     found = judge(alarms, events, grace=grace, settle=settle)
     normal = [not any(start <= t < stop + max(grace, settle) for start, stop in events) for t in range(30)]
     assert found.normal_samples == sum(normal)
-    assert found.false_samples == sum(a and n for a, n in zip(marks, normal))
+    assert found.false_samples == sum(a and n for a, n in zip(marks, normal, strict=True))
     assert found.false_episodes == sum(marks[t] and normal[t] and not (t and marks[t - 1]) for t in range(30))
-    for (start, stop), delay, counted in zip(events, found.delays, found.alarm_samples):
+    for (start, stop), delay, counted in zip(events, found.delays, found.alarm_samples, strict=True):
         inside = [t - start for t in range(start, min(stop + grace, 30)) if marks[t]]
         assert counted == len(inside) and delay == (inside[0] if inside else None)
 
@@ -201,7 +202,7 @@ def test_faults_add_up_in_order_and_no_fault_copies():
 def test_starts_keep_their_distance(length, n, apart, first):
     starts = spaced_starts(200, length, n, np.random.default_rng(0), first=first, apart=apart)
     assert len(starts) == n and starts[0] >= first and starts[-1] + length <= 200
-    assert all(b - a >= length + apart for a, b in zip(starts, starts[1:]))
+    assert all(b - a >= length + apart for a, b in pairwise(starts))
 
 
 # The machine --------------------------------------------------------------------------------------------------

@@ -29,13 +29,13 @@ def by_hand(words):
 @given(st.integers(1, 8).flatmap(lambda n: st.lists(st.lists(st.integers(0, 15), min_size=n, max_size=n), min_size=1, max_size=4)))
 def test_rewriting_by_brute_force(rows):
     found = rewritten(torch.tensor(rows))
-    for row, target, places in zip(rows, found.target.tolist(), found.places.tolist()):
+    for row, target, places in zip(rows, found.target.tolist(), found.places.tolist(), strict=True):
         assert places == by_hand(row) and target == [row[j] for j in places]
 
 
 def test_drawn_telegrams_come_from_the_generator_and_half_of_the_inner_words_move():
     found, again = draw_telegrams(500, 9, generator()), draw_telegrams(500, 9, generator())
-    assert all(torch.equal(a, b) for a, b in zip(found, again)) and found.source.shape == (500, 9)
+    assert all(torch.equal(a, b) for a, b in zip(found, again, strict=True)) and found.source.shape == (500, 9)
     assert (found.places != torch.arange(9)).double().mean().item() == pytest.approx(2 * 8 / 4 / 9, abs=0.02)
 
 
@@ -78,7 +78,7 @@ def test_training_depends_on_the_generator_alone():
 
 def test_logs_say_where_the_last_command_stands():
     logs = draw_logs(400, generator())
-    for ids, place, answer in zip(*(part.tolist() for part in logs)):
+    for ids, place, answer in zip(*(part.tolist() for part in logs), strict=True):
         last = max(t for t, event in enumerate(ids) if event < COMMANDS)
         assert (place, answer) == (last, ids[last]) and ids[0] < COMMANDS
     assert (logs.ids[:, 1:] < COMMANDS).double().mean().item() == pytest.approx(0.25, abs=0.02)
@@ -93,7 +93,7 @@ def test_tampering_by_its_own_definition(recurrent, hide):
     annotations, scores = network.annotate(logs.ids)
     counts = {"as trained": 0, "hidden": 0, "uniform": 0}
     weight = 0.0
-    for b, (place, answer) in enumerate(zip(logs.place.tolist(), logs.answer.tolist())):
+    for b, (place, answer) in enumerate(zip(logs.place.tolist(), logs.answer.tolist(), strict=True)):
         trained = [t for t in range(EVENTS) if not (hide and logs.ids[b, t] < COMMANDS)]
         weight += scores[b, trained].softmax(0)[trained.index(place)].item() if place in trained else 0
         for name, kept in (("as trained", trained), ("hidden", [t for t in trained if t != place])):

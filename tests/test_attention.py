@@ -68,7 +68,7 @@ def test_masked_scores_have_no_say(junk):
 def test_masked_softmax_is_softmax_of_what_remains_and_its_gradient_is_right():
     mask, scores = holes(1, 4, 5), draw(1, 4, 5)
     weights = masked_softmax(scores, mask)
-    for row, kept, found in zip(scores[0], mask[0], weights[0]):
+    for row, kept, found in zip(scores[0], mask[0], weights[0], strict=True):
         if kept.any():
             assert torch.allclose(found[kept], row[kept].softmax(0), atol=1e-15, rtol=0)
     assert torch.equal(masked_softmax(scores), scores.softmax(-1))
@@ -116,7 +116,7 @@ def test_the_four_scores_pair_by_pair():
             for j in range(5):
                 by_hand = (q[b, t] @ W @ k[b, j], v_a @ torch.tanh(W_a @ q[b, t] + U_a @ k[b, j]),
                            q[b, t] @ same[b, j], q[b, t] @ same[b, j] / 2)
-                for scores, value in zip(found, by_hand):
+                for scores, value in zip(found, by_hand, strict=True):
                     assert scores[b, t, j].item() == pytest.approx(value.item(), abs=1e-13)
     assert torch.allclose(general_scores(q, same, torch.eye(4, dtype=torch.float64)), dot_scores(q, same))
 

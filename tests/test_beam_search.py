@@ -17,7 +17,7 @@ PENALTY = st.sampled_from([(0.0, 0.0), (0.6, 0.0), (1.0, 0.0), (0.6, 5.0), (1.0,
 def outputs(beams, row):
     """The outputs of a row, best first: tokens, ln p, score, finished."""
     return [(tuple(tokens[:length].tolist()), log_prob.item(), value.item(), finished.item())
-            for tokens, length, log_prob, value, finished in zip(*(part[row] for part in beams)) if length]
+            for tokens, length, log_prob, value, finished in zip(*(part[row] for part in beams), strict=True) if length]
 
 
 @given(st.integers(0, 999), st.integers(2, 4), st.integers(1, 4), st.integers(1, 9), PENALTY, st.integers(0, 3), st.integers(1, 4))
@@ -71,8 +71,8 @@ def test_the_trace_holds_what_was_kept_at_each_step(seed, size):
     start, state = table.start()
     beam_search(table.step, state, start, end=table.end, beam_size=size, max_steps=4, trace=trace)
     _, told = plain_beam_search(table, 0, size, 0, 0, 0)
-    for step, kept in zip(trace, told):  # the search may stop before the last step, never the other way round
-        rows = [(tuple(y.tolist()), s.item()) for y, s in zip(step.tokens[0], step.log_probs[0]) if s > -math.inf]
+    for step, kept in zip(trace, told, strict=False):  # the search may stop before the last step, never the other way round
+        rows = [(tuple(y.tolist()), s.item()) for y, s in zip(step.tokens[0], step.log_probs[0], strict=True) if s > -math.inf]
         assert [y for y, _ in rows] == [y for y, _ in kept] and [s for _, s in rows] == pytest.approx([s for _, s in kept])
         assert step.ended[0].tolist()[:len(kept)] == [y[-1] == table.end for y, _ in kept]
 

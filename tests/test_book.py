@@ -85,12 +85,22 @@ def test_no_package_of_the_lock_is_for_a_graphics_card() -> None:
     assert all("==" in line for line in lock.splitlines() if line and not line.startswith("#"))
 
 
-def test_each_part_of_a_key_matters(book: SmallBook) -> None:
+FACTS = {"python", "machine", "system", "torch", "numpy", "matplotlib", "ipykernel", "nbclient"}
+
+
+def test_each_part_of_a_key_matters(book: SmallBook, monkeypatch: pytest.MonkeyPatch) -> None:
     project = Project(book.root)
     page = project.pages()[0]
     key = page_key(project.root, page, "default")
     assert page_key(project.root, page, "full") != key
     assert page_key(project.root, page, "default", {"A": "1"}) != key
+    facts = dict(pages.environment())
+    assert facts.keys() == FACTS
+    for fact in FACTS:
+        with monkeypatch.context() as patch:
+            patch.setattr(pages, "environment", lambda fact=fact: tuple({**facts, fact: "another"}.items()))
+            assert page_key(project.root, page, "default") != key, fact
+    assert page_key(project.root, page, "default") == key
     for file, text in (("lessonlib/constants.py", "SPEED = 25\n"), ("lessonlib/measure.py", "# changed\n"), ("book/data/x.csv", "1\n")):
         (book.root / file).parent.mkdir(exist_ok=True)
         before = page_key(project.root, page, "default")
@@ -138,7 +148,7 @@ def test_two_builds_at_once_do_not_meet(book: SmallBook) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_told(book: SmallBook) -> None:
-    """A file in place of the build folder stands for a read-only clone, which does not stop an administrator."""
+    """A file in place of the build folder, which stops an administrator too; test_rebuild.py has the read-only clone."""
     book.forget()
     (book.root / "_build").write_text("")
     run = book.press("build")

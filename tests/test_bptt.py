@@ -40,7 +40,7 @@ def by_autograd(weights, inputs, targets, state):
 
 def closest(result, loss, gradients):
     """Largest difference of a `Result` from autograd's loss and gradients."""
-    pairs = [*((getattr(result.gradients, n), g) for n, g in zip(P.NAMES, gradients)),
+    pairs = [*((getattr(result.gradients, n), g) for n, g in zip(P.NAMES, gradients, strict=True)),
              (result.initial_state, gradients[-1][0]), (result.loss, loss)]
     return max(np.abs(np.asarray(a) - b).max() for a, b in pairs)
 
@@ -156,7 +156,7 @@ def test_truncation_equals_autograd_with_a_cut_at_every_boundary(batch, length, 
         y = torch.as_tensor(targets[:, start:start + chunk]).flatten()
         loss = loss + torch.nn.functional.cross_entropy(head(out).flatten(0, 1), y, reduction="sum") / targets.size
     wanted = torch.autograd.grad(loss, [rnn.weight_hh_l0, rnn.weight_ih_l0, rnn.bias_ih_l0, head.weight, head.bias])
-    assert max(np.abs(getattr(result.gradients, n) - g.numpy()).max() for n, g in zip(P.NAMES, wanted)) < 1e-12
+    assert max(np.abs(getattr(result.gradients, n) - g.numpy()).max() for n, g in zip(P.NAMES, wanted, strict=True)) < 1e-12
     assert result.loss == pytest.approx(loss.item(), abs=1e-12)
 
 
@@ -366,7 +366,7 @@ def test_the_loss_at_the_last_step_equals_autograd_behind_the_cut(chunk):
     state = rnn(x[:, :start])[1].detach() if start else None
     loss = torch.nn.functional.cross_entropy(head(rnn(x[:, start:], state)[0][:, -1]), torch.as_tensor(answers))
     wanted = torch.autograd.grad(loss, [rnn.weight_hh_l0, rnn.weight_ih_l0, rnn.bias_ih_l0, head.weight, head.bias])
-    assert max(np.abs(getattr(result.gradients, n) - g.numpy()).max() for n, g in zip(P.NAMES, wanted)) < 1e-12
+    assert max(np.abs(getattr(result.gradients, n) - g.numpy()).max() for n, g in zip(P.NAMES, wanted, strict=True)) < 1e-12
     assert result.loss == pytest.approx(loss.item(), abs=1e-12)
     assert (result.gradients.W_x[:, :2] == 0).all() == (start > 0)
 

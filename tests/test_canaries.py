@@ -94,7 +94,7 @@ def test_a_broken_book_fails_with_its_message_and_keeps_the_last_site(book: Smal
         book.forget()
     spoil(book)
     spoiled = {path: path.read_bytes() for path in (book.root / "tests").rglob("*.yml")}
-    for attempt in range(2 if warm else 1):  # the second build after a failure fails too
+    for _ in range(2 if warm else 1):  # the second build after a failure fails too
         run = book.press("build")
         assert run.status == 1, run.output
         for word in words:

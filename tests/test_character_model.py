@@ -36,7 +36,7 @@ def test_fast_direct_and_autograd_agree(batch, length):
     logits = head(rnn(inputs, torch.as_tensor(state)[None])[0]).flatten(0, 1)
     torch.nn.functional.cross_entropy(logits, torch.as_tensor(targets).flatten()).backward()
     theirs = [rnn.weight_hh_l0, rnn.weight_ih_l0, rnn.bias_ih_l0, head.weight, head.bias]
-    for name, parameter in zip(NAMES, theirs):
+    for name, parameter in zip(NAMES, theirs, strict=True):
         assert np.abs(getattr(direct, name) - parameter.grad.numpy()).max() < 1e-12, name
 
 

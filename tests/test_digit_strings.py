@@ -23,7 +23,7 @@ def test_every_row_holds_its_string_backwards(rows, shortest, more, wider, seed)
     longest = shortest + more
     strings = draw_strings(rows, shortest, longest, rng=np.random.default_rng(seed), width=longest + wider)
     assert strings.source.shape == (rows, longest + wider) and strings.inputs.shape == strings.targets.shape == (rows, longest + wider + 1)
-    for source, n, read, wanted, real in zip(*strings[:1], strings.lengths.tolist(), *strings[2:], strings.real):
+    for source, n, read, wanted, real in zip(*strings[:1], strings.lengths.tolist(), *strings[2:], strings.real, strict=True):
         digits = source[:n].tolist()
         assert shortest <= n <= longest and max(digits) <= 9 and (source[n:] == PAD).all()
         assert wanted.tolist() == digits[::-1] + [EOS] + [PAD] * (longest + wider - n)
@@ -40,7 +40,7 @@ def test_all_lengths_and_digits_occur_about_equally_often():
 
 def test_narrowed_cuts_columns_of_padding_only():
     wide = reversal([[1, 2, 3], [4]], width=7)
-    for ours, told in zip(wide.narrowed(3), reversal([[1, 2, 3], [4]])):
+    for ours, told in zip(wide.narrowed(3), reversal([[1, 2, 3], [4]]), strict=True):
         assert torch.equal(ours, told)
 
 

@@ -1,5 +1,7 @@
 """The graphs that are drawn: what they depend on and the length of the way, against the formulas."""
 
+from itertools import pairwise
+
 import pytest
 from browser import explorer_page
 
@@ -30,7 +32,7 @@ def test_ways_have_the_length_of_the_formula(layers):
 @pytest.mark.parametrize("kind", ["recurrence", "convolution", "dilated", "attention"])
 def test_a_way_follows_edges_and_no_edge_comes_from_the_future(kind):
     edges, way = ways(kind, 3, 8)
-    assert set(zip(way, way[1:])) <= edges and all(a[1] <= b[1] and a[0] <= b[0] for a, b in edges)
+    assert set(pairwise(way)) <= edges and all(a[1] <= b[1] and a[0] <= b[0] for a, b in edges)
 
 
 def test_drawings_and_bad_input():

@@ -72,7 +72,7 @@ def test_the_tree_equals_the_last_step_and_so_does_its_gradient(channels, layers
         gradients.append(([p.grad.clone() for p in model.parameters() if p.grad is not None], summary.detach()))
     (a, tree), (b, last) = gradients
     assert torch.allclose(tree, last, atol=1e-12, rtol=0) and len(a) == len(b) == 2 * layers + 2
-    assert all(torch.allclose(p, q, atol=1e-10, rtol=0) for p, q in zip(a, b))
+    assert all(torch.allclose(p, q, atol=1e-10, rtol=0) for p, q in zip(a, b, strict=True))
 
 
 @pytest.mark.parametrize("options, steps", [({"dilations": (1, 2, 4)}, 7), ({"dilations": (1, 2, 4)}, 9), ({"dilations": (1, 3)}, 5),
@@ -135,7 +135,7 @@ def test_clipping_stands_between_gradient_and_step():
     model = build(MAKERS["tcn"]).float()
     before = [p.detach().clone() for p in model.parameters()]
     fit_forecaster(model, windows(5).float(), torch.zeros(5, 1), generator=seeded(), epochs=3, batch_size=2, learning_rate=0.1, max_norm=0)
-    assert all(torch.allclose(p, q * (1 - 0.1 * 0.01) ** 9, atol=1e-6) for p, q in zip(model.parameters(), before))
+    assert all(torch.allclose(p, q * (1 - 0.1 * 0.01) ** 9, atol=1e-6) for p, q in zip(model.parameters(), before, strict=True))
 
 
 class Constant(Forecaster):

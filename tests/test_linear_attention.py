@@ -48,7 +48,8 @@ def test_a_stream_may_be_split_anywhere():
     for cut in range(1, 7):
         first, state = recurrent_form(q[:, :cut], k[:, :cut], v[:, :cut])
         second, end = recurrent_form(q[:, cut:], k[:, cut:], v[:, cut:], state)
-        assert torch.equal(torch.cat([first, second], 1), whole) and all(torch.equal(a, b) for a, b in zip(end, last))
+        assert torch.equal(torch.cat([first, second], 1), whole)
+        assert all(torch.equal(a, b) for a, b in zip(end, last, strict=True))
 
 
 @pytest.mark.parametrize("t", range(6))
@@ -65,7 +66,7 @@ def test_gradients_of_the_forms_agree_and_are_right():
     gradients = [torch.autograd.grad(form(*parts).square().sum(), parts)
                  for form in (parallel_form, lambda *x: recurrent_form(*x)[0], lambda *x: chunked_form(*x, 2))]
     for other in gradients[1:]:
-        assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(gradients[0], other))
+        assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(gradients[0], other, strict=True))
     assert torch.autograd.gradcheck(parallel_form, parts)
 
 
@@ -73,7 +74,7 @@ def test_state_and_cost_do_not_grow_with_the_position():
     q, k, v = (part[0] for part in draw(steps=1))
     _, state = recurrent_form(*draw(steps=50))
     assert [part.shape for part in state] == [(3, 4), (4,)] and tensor_bytes(state) == 8 * (3 * 4 + 4)
-    late, early = (counted_flops(lambda: step(q, k, v, s)) for s in (state, None))
+    late, early = counted_flops(lambda: step(q, k, v, state)), counted_flops(lambda: step(q, k, v, None))
     assert late == early
     assert longest_chain(lambda: recurrent_form(*draw(steps=9))) == 1  # the state itself is reached by additions
 

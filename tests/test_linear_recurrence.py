@@ -101,7 +101,7 @@ RATES = torch.tensor([-0.5 + 0j, -0.01 + 2j, 0.3 - 1j, -40 + 0j, 3j], dtype=COMP
 @pytest.mark.parametrize("step", [0.0, 1e-6, 0.1, 1.0, 5.0])
 def test_the_held_rule_is_the_matrix_exponential(step):
     a, b = discretise(RATES, step)
-    for rate, a_n, b_n in zip(RATES, a, b):
+    for rate, a_n, b_n in zip(RATES, a, b, strict=True):
         joint = torch.zeros(2, 2, dtype=COMPLEX)
         joint[0] = torch.tensor([rate, 1.0])                     # d/dt (h, x) with x held
         exact = torch.linalg.matrix_exp(joint * step)
@@ -111,7 +111,8 @@ def test_the_held_rule_is_the_matrix_exponential(step):
 @pytest.mark.parametrize("rule, order", [("simplified", 2), ("euler", 2), ("bilinear", 3)])
 def test_the_other_rules_miss_it_by_a_power_of_the_step(rule, order):
     def gap(step):
-        return max((x - y).abs().max().item() for x, y in zip(discretise(RATES[:3], step, rule), discretise(RATES[:3], step)))
+        approximate, exact = discretise(RATES[:3], step, rule), discretise(RATES[:3], step)
+        return max((x - y).abs().max().item() for x, y in zip(approximate, exact, strict=True))
     assert abs(math.log2(gap(2e-3) / gap(1e-3)) - order) < 0.02
 
 
@@ -119,7 +120,7 @@ def test_real_rates_agree_with_complex_ones_and_steps_broadcast():
     rates, steps = torch.tensor([-0.5, -2.0], dtype=REAL), torch.rand(3, 5, 1, dtype=REAL)
     for rule in RULES:
         real, complex_ = discretise(rates, steps, rule), discretise(rates.to(COMPLEX), steps, rule)
-        for x, y in zip(real, complex_):
+        for x, y in zip(real, complex_, strict=True):
             assert x.shape == (3, 5, 2) and not x.is_complex() and torch.allclose(x.to(COMPLEX), y, atol=1e-14)
 
 

@@ -52,8 +52,8 @@ def test_fields_cover_the_text_in_order():
     text = "".join(map(str, LINES[:9]))
     assert len(fields) == len(text)
     first = str(LINES[0])
-    assert "".join(c for c, f in zip(first, fields) if M.FIELDS[f] == M.VALUE) == "3.0 "
-    assert "".join(c for c, f in zip(first, fields) if M.FIELDS[f] == M.CLOSING) == "/C1\n"
+    assert "".join(c for c, f in zip(first, fields, strict=False) if M.FIELDS[f] == M.VALUE) == "3.0 "
+    assert "".join(c for c, f in zip(first, fields, strict=False) if M.FIELDS[f] == M.CLOSING) == "/C1\n"
 
 
 # Entropy -----------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_chance_is_the_match_rate_of_shuffled_closing_tags():
     rng = np.random.default_rng(0)
     share = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.03, 0.01, 0.01])
     opened, closed = rng.choice(M.TAGS, p=share, size=(2, 20000))
-    text = "\n".join(["", *(f"{a} pres 4.0 bar ok /{b}" for a, b in zip(opened, closed)), ""])
+    text = "\n".join(["", *(f"{a} pres 4.0 bar ok /{b}" for a, b in zip(opened, closed, strict=True)), ""])
     result = M.audit([text])
     assert result.by_chance / 20000 == pytest.approx((share**2).sum(), abs=0.01)
     assert result.closing / 20000 == pytest.approx(result.by_chance / 20000, abs=0.012)

@@ -44,7 +44,8 @@ def test_no_sample_from_the_origin_on_is_used(series):
     other = series.copy()
     other[400:] += 100
     a, b = (fresh_fit(lambda: TCNForecaster(4), s, 400, 0, epochs=1) for s in (series, other))
-    assert a.scale.mean == b.scale.mean and all(torch.equal(p, q) for p, q in zip(a.model.parameters(), b.model.parameters()))
+    assert a.scale.mean == b.scale.mean
+    assert all(torch.equal(p, q) for p, q in zip(a.model.parameters(), b.model.parameters(), strict=True))
 
 
 def test_a_fresh_fit_depends_on_its_seed_alone_and_leaves_the_generator(series):
@@ -53,7 +54,7 @@ def test_a_fresh_fit_depends_on_its_seed_alone_and_leaves_the_generator(series):
     assert torch.equal(torch.random.get_rng_state(), before)
     torch.rand(3)
     b, c = (fresh_fit(lambda: LSTMForecaster(3), series, 300, seed, epochs=1) for seed in (1, 2))
-    assert all(torch.equal(p, q) for p, q in zip(a.model.parameters(), b.model.parameters()))
+    assert all(torch.equal(p, q) for p, q in zip(a.model.parameters(), b.model.parameters(), strict=True))
     assert not torch.equal(a.model.head.weight, c.model.head.weight)
 
 
@@ -65,7 +66,7 @@ def test_the_source_run_chains_its_networks(monkeypatch, series):
     fresh = fresh_run(series, 1, epochs=1)
     alone = fresh_fit(LSTMForecaster, series, 200, 1, epochs=1)
     assert list(fresh) == ["global", 300, 200, "direct"]
-    assert all(torch.equal(p, q) for p, q in zip(fresh[200].model.parameters(), alone.model.parameters()))
+    assert all(torch.equal(p, q) for p, q in zip(fresh[200].model.parameters(), alone.model.parameters(), strict=True))
     before = torch.random.get_rng_state()
     done = source_run(series, 3, epochs=1, after_epoch=lambda name, epoch, fitted: seen.append((name, epoch)))
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -78,7 +79,7 @@ def test_the_source_run_chains_its_networks(monkeypatch, series):
             windows = np.lib.stride_tricks.sliding_window_view(series[:300], WINDOW + 1)[:, :, None]
             scaled = torch.tensor((windows - series[:300].mean()) / series[:300].std(), dtype=torch.float32)
             fit_forecaster(model, scaled[:, :-1], scaled[:, -1], generator=torch.default_generator, epochs=1)
-            assert all(torch.equal(p, q) for p, q in zip(model.parameters(), done[name].model.parameters()))
+            assert all(torch.equal(p, q) for p, q in zip(model.parameters(), done[name].model.parameters(), strict=True))
     assert done["direct"].predict(np.zeros((2, WINDOW, 1))).shape == (2, HORIZON)
 
 

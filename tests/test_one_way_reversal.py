@@ -33,7 +33,7 @@ def test_attention_looks_as_the_equations_say():
         alpha = torch.stack(scores).exp()
         alpha = alpha / alpha.sum()
         assert torch.allclose(weights[b], alpha)
-        assert torch.allclose(context[b], sum(a * h for a, h in zip(alpha, annotations[b])))
+        assert torch.allclose(context[b], sum(a * h for a, h in zip(alpha, annotations[b], strict=True)))
 
 
 def test_without_attention_the_decoder_is_a_gru_from_the_last_state():
@@ -102,7 +102,7 @@ def test_training_side_by_side_is_training_alone(attention, max_norm):
             optimiser.step()
             assert found.losses[update, i].item() == pytest.approx(loss.item(), abs=1e-5)
             assert found.norms[update, i].item() == pytest.approx(norm.item(), rel=1e-3)
-        for ours, told in zip(found.networks[i].parameters(), network.parameters()):
+        for ours, told in zip(found.networks[i].parameters(), network.parameters(), strict=True):
             assert torch.allclose(ours, told, atol=2e-5)
 
 

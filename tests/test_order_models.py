@@ -102,7 +102,7 @@ def test_training_repeats_itself_and_learns():
         return train_classifier(model, notes.ids, notes.verdicts, epochs=15, generator=seeded(seed))
 
     first, again, other = run(7), run(7), run(8)
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
     assert not torch.equal(first.readout.weight, other.readout.weight)
     assert accuracy_by_type(first, notes)[0] > 0.95
 

@@ -135,7 +135,7 @@ def test_more_padding_changes_nothing(bidirectional, lengths, more, value):
     outputs, state = run_packed(layer, pad(sequences)[0], lengths)
     wider, wider_state = run_packed(layer, pad(sequences, steps=steps + more, value=value)[0], lengths)
     assert torch.equal(wider[:, :steps], outputs) and not wider[:, steps:].any()
-    assert all(torch.equal(a, b) for a, b in zip(state, wider_state))
+    assert all(torch.equal(a, b) for a, b in zip(state, wider_state, strict=True))
     assert torch.equal(last_state(wider, lengths, bidirectional=bidirectional), last_state(outputs, lengths, bidirectional=bidirectional))
     if not bidirectional:  # one direction is causal: valid outputs of the unpacked run stay as well
         unpacked = layer(pad(sequences, steps=steps + more, value=value)[0])[0]
@@ -162,7 +162,7 @@ def test_gradient_of_a_packed_loss_is_that_of_the_sequences_alone():
     packed = [p.grad.clone() for p in layer.parameters()]
     layer.zero_grad()
     (sum(layer(s[None])[0].sum() for s in sequences) / sum(lengths)).backward()
-    assert all(torch.allclose(p.grad, g, atol=1e-12, rtol=0) for p, g in zip(layer.parameters(), packed))
+    assert all(torch.allclose(p.grad, g, atol=1e-12, rtol=0) for p, g in zip(layer.parameters(), packed, strict=True))
 
 
 def test_wasted_share_by_hand_and_without_differences():

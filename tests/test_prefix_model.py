@@ -51,7 +51,8 @@ def test_the_tree_marks_what_the_search_did(beam):
     search(beam, trace=trace)
     found = statuses(MODEL, trace)
     for step in trace:
-        there = {MODEL.text(y): e for y, p, e in zip(step.tokens[0], step.log_probs[0], step.ended[0].tolist()) if p > -math.inf}
+        prefixes = zip(step.tokens[0], step.log_probs[0], step.ended[0].tolist(), strict=True)
+        there = {MODEL.text(y): e for y, p, e in prefixes if p > -math.inf}
         assert {text: "aside" if ended else "kept" for text, ended in there.items()}.items() <= found.items()
         looked_at = [text for text in found if len(text) == step.tokens.shape[2]]
         assert len(there) == min(beam, len(looked_at))
@@ -130,7 +131,8 @@ def test_the_stepper_searches_as_the_library_does(page, beam, alpha):
     for t, step in enumerate(trace, 1):
         assert page.get_by_role("button", name="Next step").first.get_attribute("aria-disabled") == "false"
         page.get_by_role("button", name="Next step").first.click()
-        kept = [f"{MODEL.text(y)} {p.exp().item():.3f}" for y, p in zip(step.tokens[0], step.log_probs[0]) if p > -math.inf]
+        kept = [f"{MODEL.text(y)} {p.exp().item():.3f}"
+                for y, p in zip(step.tokens[0], step.log_probs[0], strict=True) if p > -math.inf]
         assert f"Step {t} of {len(trace)}: " in reading(page) and f"kept {', '.join(kept)};" in reading(page)
     assert (f"Answer: {MODEL.text(best.best.tokens[0])}, probability {best.best.log_probs.exp().item():.3f}, "
             f"score \u2212{-best.scores.item():.3f}.") in reading(page)

@@ -93,7 +93,7 @@ def test_training_against_a_loop_of_plain_pytorch(kind):
             adam.step()
         shares.append(right / 150)
     assert LEARNING_RATE == 0.01 and run.shares == shares
-    for got, want in zip(run.network.parameters(), other.parameters()):
+    for got, want in zip(run.network.parameters(), other.parameters(), strict=True):
         assert torch.allclose(got, want, atol=2e-4)
 
 
@@ -114,7 +114,7 @@ def test_a_task_without_an_answer_is_not_learned():
 
 def test_accuracy_counts_and_does_not_depend_on_the_batch_size():
     network, task = make("gru"), recall_task(37, 4, generator=seeded())
-    by_hand = sum(int((network(row[None]).item() > 0) == bool(flag)) for row, flag in zip(task.ids, task.flags)) / 37
+    by_hand = sum(int((network(row[None]).item() > 0) == bool(flag)) for row, flag in zip(task.ids, task.flags, strict=True)) / 37
     assert [recall_accuracy(network, task, size) for size in (1, 2, 36, 500)] == pytest.approx([by_hand] * 4, abs=1e-12)
     assert recall_accuracy(network, Recall(task.ids, 1 - task.flags)) == pytest.approx(1 - by_hand)
 

@@ -53,13 +53,13 @@ def test_training_equals_the_single_runs():
     task, held_out = split_rows(copy_task(6, 300, 32, generator=seeded()), 50)
     network = ReplicaGRU([build_with_seed(GRURacer, seed) for seed in SEEDS])
     train_replicas(network, task, held_out, updates=8, generators=[seeded(seed) for seed in SEEDS])
-    for seed, replica in zip(SEEDS, network.racers()):
+    for seed, replica in zip(SEEDS, network.racers(), strict=True):
         single, generator = build_with_seed(GRURacer, seed), seeded(seed)
         optimiser = torch.optim.AdamW(single.parameters(), lr=LEARNING_RATE)
         for _ in range(8):
             train_step(single, optimiser, draw_batch(task, BATCH_SIZE, generator))
         start = build_with_seed(GRURacer, seed)
-        for got, want, first in zip(replica.parameters(), single.parameters(), start.parameters()):
+        for got, want, first in zip(replica.parameters(), single.parameters(), start.parameters(), strict=True):
             assert (got - want).norm() < 1e-3 * (want - first).norm()
 
 
@@ -78,8 +78,8 @@ def test_accuracy_equals_that_of_the_single_networks():
 
 
 def test_stacking_and_taking_apart_is_the_identity():
-    for before, after in zip(racers(), ReplicaGRU(racers()).racers()):
-        assert all(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters()))
+    for before, after in zip(racers(), ReplicaGRU(racers()).racers(), strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
 
 
 def test_each_replica_is_clipped_by_its_own_norm():
@@ -89,12 +89,12 @@ def test_each_replica_is_clipped_by_its_own_norm():
         p.grad = torch.randn(p.shape, generator=seeded()) * scale.view(3, 1, 1)
     singles = [[nn.Parameter(torch.zeros_like(p[i])) for p in parameters] for i in range(3)]
     for i, single in enumerate(singles):
-        for copy, p in zip(single, parameters):
+        for copy, p in zip(single, parameters, strict=True):
             copy.grad = p.grad[i].clone()
     norms = clip_each_replica(parameters, 1.0)
     for i, single in enumerate(singles):
         assert norms[i].item() == pytest.approx(nn.utils.clip_grad_norm_(single, 1.0).item(), rel=1e-5)
-        assert all(torch.allclose(copy.grad, p.grad[i], rtol=1e-5) for copy, p in zip(single, parameters))
+        assert all(torch.allclose(copy.grad, p.grad[i], rtol=1e-5) for copy, p in zip(single, parameters, strict=True))
     assert norms[1] < 1
 
 

@@ -42,10 +42,10 @@ def test_training_equals_the_single_runs(kind, bias):
     task = recall_task(64 * 3 + 10, 12, generator=seeded())
     together = networks(kind, bias)
     runs = train_together(together, task, epochs=2, generators=[seeded(seed) for seed in SEEDS])
-    for seed, start, single, replica, run in zip(SEEDS, networks(kind, bias), networks(kind, bias), together, runs):
+    for seed, start, single, replica, run in zip(SEEDS, networks(kind, bias), networks(kind, bias), together, runs, strict=True):
         alone = train_recaller(single, task, epochs=2, generator=seeded(seed))
         assert run.network is replica and run.shares == pytest.approx(alone.shares, abs=0.011)
-        for got, want, first in zip(replica.parameters(), single.parameters(), start.parameters()):
+        for got, want, first in zip(replica.parameters(), single.parameters(), start.parameters(), strict=True):
             assert (got - want).norm() < 1e-2 * (want - first).norm()
 
 
@@ -53,12 +53,13 @@ def test_finished_replicas_leave_and_the_others_do_not_notice():
     """At four steps the seeds end at different epochs; each must end as it does alone."""
     task, seeds = recall_task(300, 4, generator=seeded()), range(5)
     runs = train_together(networks("rnn", seeds=seeds), task, epochs=8, generators=[seeded(seed) for seed in seeds])
-    alone = [train_recaller(network, task, epochs=8, generator=seeded(seed)) for seed, network in zip(seeds, networks("rnn", seeds=seeds))]
+    alone = [train_recaller(network, task, epochs=8, generator=seeded(seed))
+             for seed, network in zip(seeds, networks("rnn", seeds=seeds), strict=True)]
     assert len({len(run.shares) for run in runs}) > 1
-    for run, single in zip(runs, alone):
+    for run, single in zip(runs, alone, strict=True):
         assert len(run.shares) == len(single.shares) and run.shares == pytest.approx(single.shares, abs=0.02)
         assert run.learned == (run.shares[-1] >= LEARNED) and not any(share >= LEARNED for share in run.shares[:-1])
-        for got, want in zip(run.network.parameters(), single.network.parameters()):
+        for got, want in zip(run.network.parameters(), single.network.parameters(), strict=True):
             assert (got - want).norm() < 0.05 * want.norm()
 
 
@@ -80,7 +81,7 @@ def test_stacking_and_taking_apart_is_the_identity():
     for i, network in enumerate(networks("gru")):
         copy = Recaller("gru")
         stack.write_to(i, copy)
-        assert all(torch.equal(a, b) for a, b in zip(copy.parameters(), network.parameters()))
+        assert all(torch.equal(a, b) for a, b in zip(copy.parameters(), network.parameters(), strict=True))
 
 
 TASK = recall_task(8, 3, generator=seeded())

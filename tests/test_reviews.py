@@ -93,7 +93,7 @@ def test_word_counts_against_a_loop_and_blind_to_order():
     ids = draw_notes(50, 1).ids
     counts = word_counts(ids)
     assert counts.dtype == torch.float32
-    for row, count in zip(ids.tolist(), counts.tolist()):
+    for row, count in zip(ids.tolist(), counts.tolist(), strict=True):
         assert count == [row.count(word) for word in range(17)]
     assert torch.equal(word_counts(ids[:, torch.randperm(8)]), counts)
 

@@ -76,7 +76,7 @@ def test_the_gradient_of_a_fixed_coefficient_is_that_of_autograd(way):
         found = torch.autograd.grad(loss(recur_fft(log_a, u) if way == "fft" else recur(torch.exp(log_a), u, way=way)), (log_a, u))
     a = torch.exp(log_a).expand(2, 33, 3)
     expected = torch.autograd.grad(loss(plainly(a, u, torch.zeros(2, 3, dtype=COMPLEX))), (log_a, u))
-    assert all(torch.allclose(f, e, rtol=1e-9, atol=1e-10) for f, e in zip(found, expected))
+    assert all(torch.allclose(f, e, rtol=1e-9, atol=1e-10) for f, e in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("way", [*WAYS, "fft"])

@@ -16,7 +16,7 @@ def seeded(seed=0):
 @pytest.mark.parametrize("steps, kept", [(1, 1), (5, 5), (40, 4)])
 def test_a_row_holds_its_symbols_in_order_and_distractors_elsewhere(spread, steps, kept):
     rows = draw_rows(50, steps, kept, generator=seeded(), random_places=spread)
-    for ids, answers, places in zip(*rows):
+    for ids, answers, places in zip(*rows, strict=True):
         found = [(t, i) for t, i in enumerate(ids.tolist()) if i < SYMBOLS]
         assert [i for _, i in found] == answers.tolist() and [t for t, _ in found] == places.tolist()
     assert rows.ids.max() < SYMBOLS + DISTRACTORS and rows.ids.shape == (50, steps)

@@ -42,7 +42,7 @@ def by_hand(network, digits, tokens):
         if network.attention is not None:
             f = network.attention
             e = torch.stack([f.v_a.weight[0] @ torch.tanh(f.W_a.weight @ s + f.U_a.weight @ h) for h in annotations[0]])
-            a = [sum(w * h for w, h in zip(e.exp() / e.exp().sum(), annotations[0]))]
+            a = [sum(w * h for w, h in zip(e.exp() / e.exp().sum(), annotations[0], strict=True))]
         z = cell.weight_ih @ torch.cat([x, *a]) + cell.bias_ih
         g = cell.weight_hh @ s + cell.bias_hh
         r, kept = torch.sigmoid(z[:6] + g[:6]), torch.sigmoid(z[6:12] + g[6:12])
@@ -92,7 +92,7 @@ def test_more_padding_of_any_token_changes_nothing(attention, more, pad):
     if attention:
         weights = network.alignment(source, batch.lengths, batch.inputs)
         assert (weights.sum(-1) - 1).abs().max() < 1e-12
-        for row, n in zip(weights, batch.lengths):
+        for row, n in zip(weights, batch.lengths, strict=True):
             assert not row[:, n:].any()  # exactly zero on padding
 
 

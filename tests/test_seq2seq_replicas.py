@@ -22,9 +22,9 @@ def test_losses_and_gradients_are_those_of_each_network_alone(kind):
     networks = [reverser(seed, hidden_size=7, **kind).double() for seed in (0, 1, 5)]
     batches = [draw_strings(6, 1, 9, rng=rng) for rng in rngs(3)]
     replicas = ReplicaEncoderDecoder(networks)
-    losses = replica_losses(replicas, Strings(*map(torch.stack, zip(*batches))))
+    losses = replica_losses(replicas, Strings(*map(torch.stack, zip(*batches, strict=True))))
     losses.sum().backward()
-    for i, (network, batch) in enumerate(zip(networks, batches)):
+    for i, (network, batch) in enumerate(zip(networks, batches, strict=True)):
         loss = forced_loss(network, batch)
         loss.backward()
         assert torch.allclose(losses[i], loss, atol=1e-12, rtol=0)
@@ -39,10 +39,11 @@ def test_training_side_by_side_is_training_alone(kind):
     losses = torch.cat([together.run(3), together.run(2)])
     found = together.networks()
     together.run(1)
-    for i, (network, rng) in enumerate(zip(networks, rngs(2))):
+    for i, (network, rng) in enumerate(zip(networks, rngs(2), strict=True)):
         run = training(network, rng, shortest=2, longest=5)
         assert losses[:, i].tolist() == pytest.approx([next(run) for _ in range(5)], abs=1e-9)
-        for ours, told in zip(found[i].parameters(), network.parameters()):  # copies: the sixth update is not in them
+        # copies: the sixth update is not in them
+        for ours, told in zip(found[i].parameters(), network.parameters(), strict=True):
             assert torch.allclose(ours, told, atol=1e-6)
 
 

@@ -1,10 +1,15 @@
 """What the status page says of a build."""
 
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from conftest import ROOT
+
 from lessonlib.book.check import PageReport
 from lessonlib.book.expected import Measured, Record, load
 from lessonlib.book.pages import Project
 from lessonlib.book.status import RATIOS, measured_ratios
-from conftest import ROOT
 
 
 def report(**measurements: Measured) -> dict[str, PageReport]:
@@ -25,3 +30,12 @@ def test_a_ratio_is_recorded_as_a_timing_and_on_one_page_at_most() -> None:
     for name in RATIOS:
         found = [record.measurements[name] for record in records if record and name in record.measurements]
         assert [item.kind for item in found] == ["timing"][:len(found)], name
+
+
+def test_each_page_with_code_tells_its_seconds_and_no_more_memory_than_binder_has(site: Path) -> None:
+    rows = BeautifulSoup((site / "status.html").read_text("utf8"), "html.parser").select("article table tbody tr")
+    cells = [[cell.get_text(strip=True) for cell in row.select("td")] for row in rows]
+    assert [row[0] for row in cells] == [page.title for page in Project(ROOT).pages() if page.code_cells]
+    for page, date, seconds, memory, *_ in cells:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", date) and seconds.isdecimal(), page
+        assert memory.isdecimal() and 0 < int(memory) < 1500, (page, memory)

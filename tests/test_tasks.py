@@ -48,7 +48,7 @@ def test_every_task_has_the_same_bodies(make):
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_copy_answer_stands_length_columns_back(length):
     task = copy_task(length, 50, 9, generator=seeded())
-    for inputs, targets, mask in zip(*(part.tolist() for part in task)):
+    for inputs, targets, mask in zip(*(part.tolist() for part in task), strict=True):
         for t in (t for t in range(2 * length) if mask[t]):
             assert targets[t] == inputs[t - length]
     assert (task.inputs[:, length] == SEPARATOR).all()
@@ -112,10 +112,11 @@ def test_errors_by_brute_force():
     generator = seeded()
     body, answers = (torch.randint(1, 5, (30, 6), generator=generator) for _ in range(2))
     rows, asked = body.tolist(), answers.tolist()
-    for offset, share in zip(range(-5, 6), errors_by_offset(answers, body)):
-        cases = [(a[k], b[k + offset]) for a, b in zip(asked, rows) for k in range(6) if 0 <= k + offset < 6 and a[k] != b[k]]
+    for offset, share in zip(range(-5, 6), errors_by_offset(answers, body), strict=True):
+        cases = [(a[k], b[k + offset]) for a, b in zip(asked, rows, strict=True)
+                 for k in range(6) if 0 <= k + offset < 6 and a[k] != b[k]]
         assert share == pytest.approx(sum(x == y for x, y in cases) / len(cases))
-    cases = [a[k] in b[k + 1:] for a, b in zip(asked, rows) for k in range(5) if a[k] != b[k]]
+    cases = [a[k] in b[k + 1:] for a, b in zip(asked, rows, strict=True) for k in range(5) if a[k] != b[k]]
     assert share_still_to_come(answers, body) == pytest.approx(sum(cases) / len(cases))
 
 

@@ -122,7 +122,7 @@ def test_clipping_happens_before_the_step():
         network.readout.weight.mul_(100)  # large gradients
     before = [p.detach().clone() for p in network.parameters()]
     train_step(network, torch.optim.SGD(network.parameters(), lr=1.0), small_task(), max_norm=0.5)
-    moved = torch.stack([(p - b).norm() for p, b in zip(network.parameters(), before)]).norm().item()
+    moved = torch.stack([(p - b).norm() for p, b in zip(network.parameters(), before, strict=True)]).norm().item()
     assert moved == pytest.approx(0.5, rel=1e-3)
 
 

@@ -21,7 +21,7 @@ def network():
 
 def test_answers_by_brute_force():
     logs = draw_logs(200, 30, generator())
-    for ids, length, answer, age in zip(*(part.tolist() for part in logs)):
+    for ids, length, answer, age in zip(*(part.tolist() for part in logs), strict=True):
         assert 5 <= length <= 20 and ids[0] in (1, 2) and all(ids[:length]) and not any(ids[length:])
         commands = [t for t in range(length) if ids[t] in (1, 2)]
         assert (ids[commands[-1]] - 1, length - 1 - commands[-1]) == (answer, age)

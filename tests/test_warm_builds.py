@@ -111,7 +111,7 @@ def test_an_edited_sentence_writes_its_page_alone(pair: SmallBook) -> None:
 
 def test_a_link_that_an_edit_of_another_page_breaks_fails_warm(pair: SmallBook) -> None:
     edit("other.md", "(other)=\n", "")(pair)
-    for attempt in range(2):
+    for _ in range(2):
         run = pair.press("build")
         assert run.status == 1 and "index.md" in run.output and "other" in run.output, run.output
 

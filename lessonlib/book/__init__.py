@@ -2,5 +2,5 @@
 
 import sys
 
-if sys.version_info < (3, 11):
-    raise SystemExit(f"this book needs Python 3.11 or newer; this is {sys.version.split()[0]}")
+if not (3, 11) <= sys.version_info < (3, 14):  # written so that any Python can read it
+    raise SystemExit("this book needs Python 3.11, 3.12 or 3.13; this is %d.%d" % sys.version_info[:2])

@@ -166,11 +166,21 @@ def write_notebooks(project: Project, results: Results | None, folder: Path) -> 
     -------
     list of Path
         The files, in the order of the book.
+
+    Raises
+    ------
+    BookError
+        If the folder cannot be written, or as `readable` does.
     """
     book = context(project, measured(project, results))
     paths = []
     for page in project.pages():
         source = results.notebook(page) if results is not None and results.has(page) else page.notebook
         paths.append(Path(folder) / f"{page.name}.ipynb")
-        write_whole(paths[-1], nbformat.writes(readable(page, source, book)) + "\n")
+        text = nbformat.writes(readable(page, source, book)) + "\n"
+        try:
+            write_whole(paths[-1], text)
+        except OSError as error:
+            raise BookError(f"nothing can be written in {folder} ({error.strerror}); name a folder of your own: "
+                            "python -m lessonlib.book notebooks FOLDER") from error
     return paths

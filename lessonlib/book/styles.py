@@ -123,10 +123,11 @@ def one_sheet(page: str) -> str:
     ExtensionError
         If it links a sheet that is not in `SHEETS`: put it there, at its place in the order.
     """
-    for folder, sheet in LINKED.findall(page):
+    linked = LINKED.findall(page)
+    for _, sheet in linked:
         if not any(fnmatch(sheet, pattern) for pattern in SHEETS):
             raise ExtensionError(f"the theme links another style sheet, {sheet}: see SHEETS in {__name__}")
-    links = iter([f'\n  <link rel="stylesheet" href="{folder}{SITE}" />'])
+    links = iter([f'\n  <link rel="stylesheet" href="{linked[0][0]}{SITE}" />'])
     return LINKED.sub(lambda _: next(links, ""), page)
 
 
