@@ -1,7 +1,7 @@
 """Sphinx extension: pages come with the outputs of their last run, prose quotes what they measured.
 
 Sphinx never executes anything here. Its reader for pages takes the executed notebook from the
-results, writes the ledger and the status where a page asks for them, and the role `measured` quotes.
+results, writes the ledger, the status and the times where a page asks for them, and the role `measured` quotes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import nbformat
 import pybtex.plugin
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from lessonlib.book import ledger
 from lessonlib.book.execute import Results
+from lessonlib.book.expected import hidden_outputs
+from lessonlib.book.page_times import recorded_seconds, times
 from lessonlib.book.pages import PROFILE_VARIABLE, Page, Project
-from lessonlib.book.permalinks import link_to_cell
+from lessonlib.book.permalinks import link_to_number
 from lessonlib.book.quote import TARGET, quoted
+from lessonlib.measure import MEASUREMENT_MIME
 
 STATUS = "status.md"  # in the build folder: what the status page shows
 TOLD = "told.json"  # in the build folder: what the build tells Sphinx of the runs
@@ -57,12 +60,16 @@ def measurements() -> dict[str, Any]:
 
 
 def read_page(text: str) -> nbformat.NotebookNode:
-    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads.
+
+    Each cell is told the names of what it measured, for their addresses.
+    """
     for place, write in GENERATED.items():
         text = text.replace(place, write()) if place in text else text
     notebook = results().notebook(Page("", text))
     for cell in notebook.cells:
         if cell.cell_type == "code":
+            cell.metadata["measured"] = [item["name"] for item in hidden_outputs(cell, MEASUREMENT_MIME)]
             cell.outputs = [output for output in cell.outputs if not any(
                 mime.startswith("application/vnd.lessonlib.") for mime in output.get("data", {}))]
     notebook.metadata.pop("lessonlib", None)
@@ -82,8 +89,17 @@ class MeasuredRole(SphinxRole):
         node = nodes.inline(self.rawtext, mantissa + times)
         if times:
             node += nodes.superscript("", power.translate(SUPERSCRIPTS))
-        page, cell = told()["origins"][TARGET.match(self.text)["name"]]
-        return [link_to_cell(node, page, cell, self.env.docname)], []
+        name = TARGET.match(self.text)["name"]
+        page, cell = told()["origins"][name]
+        return [link_to_number(node, name, page, cell, self.env.docname)], []
+
+
+class TimesDirective(SphinxDirective):
+    """How long a page takes to read and to run."""
+
+    def run(self) -> list[nodes.Node]:
+        name = self.env.docname
+        return [nodes.paragraph("", "", nodes.emphasis("", times(pages()[name], recorded_seconds(results().project, name))))]
 
 
 @functools.cache
@@ -103,11 +119,12 @@ GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 
 
 def page_state(name: str) -> str:
-    """A hash of what a page shows besides its own source: its outputs, and the measurements that it quotes."""
+    """A hash of what a page shows besides its own source: its outputs, its run time, and the measurements that it quotes."""
     page = pages()[name]
     quoted_names = re.findall(r"\{measured\}`([a-z0-9.-]+)", page.text)
     values: Any = [(measurements().get(name), told()["origins"].get(name)) for name in quoted_names]
     values += [write() for place, write in GENERATED.items() if place in page.text]
+    values.append(recorded_seconds(results().project, name))
     return hashlib.sha256(json.dumps([told()["runs"].get(name), values]).encode()).hexdigest()
 
 
@@ -177,6 +194,7 @@ pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_poin
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", MeasuredRole())
+    app.add_directive("times", TimesDirective)
     app.connect("config-inited", derive_repository, priority=1)
     app.connect("env-get-outdated", outdated)
     app.connect("env-get-updated", dependents, priority=900)  # after figures and sections have their numbers
