@@ -8,6 +8,7 @@ import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 import pytest
@@ -137,14 +138,17 @@ def test_the_page_for_missing_pages_works_at_any_depth(site: Path) -> None:
 
 
 def test_every_cell_and_number_has_a_permanent_address(site: Path) -> None:
+    quoted, anchors = set(), set()
     for name in PAGES:
         shown = page(site, name)
         for cell in shown.select("div.cell"):
             assert cell["id"].startswith("cell-") and cell.select_one(f'a.headerlink[href="#{cell["id"]}"]'), (name, cell)
         assert shown.select("span.measured") == []
-        assert all("#cell-" in number["href"] for number in shown.select("a.measured"))
+        quoted |= {urljoin(f"{name}.html", number["href"]) for number in shown.select("a.measured")}
+        anchors |= {f"{name}.html#{number['id']}" for number in shown.select("div.cell > [id^='number-']")}
         for block in shown.select("div.math.display[id]"):
             assert block.select_one("a.headerlink"), (name, block["id"])
+    assert quoted and quoted <= anchors
 
 
 def test_the_archive_is_the_site(site: Path) -> None:

@@ -1,7 +1,7 @@
 """Sphinx extension: pages come with the outputs of their last run, prose quotes what they measured.
 
 Sphinx never executes anything here. Its reader for pages takes the executed notebook from the
-results, writes the ledger and the status where a page asks for them, and the role `measured` quotes.
+results, writes the ledger, the status and the times where a page asks for them, and the role `measured` quotes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import nbformat
 import pybtex.plugin
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxRole
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from lessonlib.book import ledger
 from lessonlib.book.execute import Results
+from lessonlib.book.expected import hidden_outputs
+from lessonlib.book.page_times import recorded_seconds, times
 from lessonlib.book.pages import PROFILE_VARIABLE, Page, Project
-from lessonlib.book.permalinks import link_to_cell
+from lessonlib.book.permalinks import link_to_number
 from lessonlib.book.quote import TARGET, quoted
+from lessonlib.measure import MEASUREMENT_MIME
 
 STATUS = "status.md"  # in the build folder: what the status page shows
 TOLD = "told.json"  # in the build folder: what the build tells Sphinx of the runs
@@ -63,10 +66,14 @@ def completed(text: str) -> str:
 
 
 def read_page(text: str) -> nbformat.NotebookNode:
-    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads."""
+    """MyST-NB's reader for `.md` files: the page with its outputs, without what only the build reads.
+
+    Each cell is told the names of what it measured, for their addresses.
+    """
     notebook = results().notebook(Page("", completed(text)))
     for cell in notebook.cells:
         if cell.cell_type == "code":
+            cell.metadata["measured"] = [item["name"] for item in hidden_outputs(cell, MEASUREMENT_MIME)]
             cell.outputs = [output for output in cell.outputs if not any(
                 mime.startswith("application/vnd.lessonlib.") for mime in output.get("data", {}))]
     notebook.metadata.pop("lessonlib", None)
@@ -86,8 +93,17 @@ class MeasuredRole(SphinxRole):
         node = nodes.inline(self.rawtext, mantissa + times)
         if times:
             node += nodes.superscript("", power.translate(SUPERSCRIPTS))
-        page, cell = told()["origins"][TARGET.match(self.text)["name"]]
-        return [link_to_cell(node, page, cell, self.env.docname)], []
+        name = TARGET.match(self.text)["name"]
+        page, cell = told()["origins"][name]
+        return [link_to_number(node, name, page, cell, self.env.docname)], []
+
+
+class TimesDirective(SphinxDirective):
+    """How long a page takes to read and to run."""
+
+    def run(self) -> list[nodes.Node]:
+        name = self.env.docname
+        return [nodes.paragraph("", "", nodes.emphasis("", times(pages()[name], recorded_seconds(results().project, name))))]
 
 
 @functools.cache
@@ -107,11 +123,12 @@ GENERATED = {"```{ledger}\n```": ledger_text, "```{status}\n```": status_text}
 
 
 def page_state(name: str) -> str:
-    """A hash of what a page shows: its text with ledger and status, its outputs, and the measurements that it quotes."""
+    """A hash of what a page shows: its text with ledger and status, its outputs, its run time, and the measurements that it quotes."""
     text = completed(pages()[name].text)
     quoted_names = re.findall(r"\{measured\}`([a-z0-9.-]+)", text)
     values = [(measurements().get(name), told()["origins"].get(name)) for name in quoted_names]
-    return hashlib.sha256(json.dumps([told()["runs"].get(name), text, values]).encode()).hexdigest()
+    state = [told()["runs"].get(name), text, values, recorded_seconds(results().project, name)]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 def outdated(app: Sphinx, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
@@ -155,6 +172,7 @@ pybtex.plugin._load_entry_point = functools.cache(pybtex.plugin._load_entry_poin
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("measured", MeasuredRole())
+    app.add_directive("times", TimesDirective)
     app.connect("env-get-outdated", outdated)
     app.connect("env-get-updated", dependents, priority=900)  # after figures and sections have their numbers
     app.connect("html-page-context", add_explorers)

@@ -17,6 +17,7 @@ from lessonlib.book import citations
 from lessonlib.book.execute import Results, write_whole
 from lessonlib.book.expected import hidden_outputs, load
 from lessonlib.book.memory import remembered
+from lessonlib.book.page_times import recorded_seconds
 from lessonlib.book.pages import BookError, Page, Project
 from lessonlib.book.plain_directives import caption
 from lessonlib.book.plain_markdown import Context, Label, Writer
@@ -31,7 +32,8 @@ LANGUAGE = {"kernelspec": {"name": "python3", "display_name": "Python 3", "langu
 def context(project: Project, measurements: dict[str, Any]) -> Context:
     """All that the pages of a project may refer to; each page is read once to collect its labels."""
     bibliography = citations.load(project.book / "references.bib")
-    found = Context(measurements, bibliography, folder=project.book, complete=False)
+    seconds = {name: recorded_seconds(project, name) for name in project.page_names()}
+    found = Context(measurements, bibliography, seconds, folder=project.book, complete=False)
     quoted = repr(measurements)
     for page in project.pages():
         title, labels = remembered("labels", page.name, (page.text, quoted), lambda page=page: labelled(page, found))

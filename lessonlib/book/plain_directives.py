@@ -18,6 +18,8 @@ import yaml
 from markdown_it.token import Token
 from sphinx.directives.code import LiteralIncludeReader
 
+from lessonlib.book.page_times import times
+
 if TYPE_CHECKING:
     from lessonlib.book.plain_markdown import Writer
 
@@ -272,6 +274,10 @@ def write_site_only(writer: Writer, directive: Directive) -> str:
     return f"*What stands here is made when the site is built; see the page “{where}” there.*"
 
 
+def write_times(writer: Writer, directive: Directive) -> str:
+    return f"*{times(writer.page, writer.context.seconds.get(writer.page.name))}*"
+
+
 def write_quotation(writer: Writer, directive: Directive) -> str:
     return quote(content(writer, directive))
 
@@ -296,5 +302,5 @@ WRITERS: dict[str, Callable[[Writer, Directive], str]] = {
     **dict.fromkeys(("contents", "index", "exercise-end", "solution-end"), write_nothing),
     **dict.fromkeys(SITE_ONLY, write_site_only),
     "math": write_maths, "table": write_table, "list-table": write_list_table, "csv-table": write_csv_table,
-    "glossary": write_glossary, "raw": write_raw,
+    "glossary": write_glossary, "raw": write_raw, "times": write_times,
 }

@@ -61,10 +61,11 @@ class Label:
 
 @dataclass
 class Context:
-    """What a page may refer to: measurements, the titles of pages, labels, the literature."""
+    """What a page may refer to: measurements, the literature, the seconds of each page's run, the titles of pages, labels."""
 
     measurements: dict[str, Any]
     bibliography: Bibliography
+    seconds: dict[str, float | None] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     labels: dict[str, Label] = field(default_factory=dict)
     folder: Path = Path()  # of the pages' sources, to which the paths in them are relative
