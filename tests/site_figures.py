@@ -17,8 +17,10 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, served, visit
 from conftest import ROOT
+from probes import OPEN_ALL
+from test_accessibility import STANDARDS
 from test_lighthouse import heaviest
-from test_site import IMAGE, OPEN_ALL, STANDARDS
+from test_site import IMAGE
 
 SIZES = """() => [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
     .map(e => [e.name, e.encodedBodySize])"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import subprocess
 import zipfile
@@ -13,14 +14,12 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import visit
-from bs4 import BeautifulSoup
+from built import PAGES, PROJECT
+from built import parsed as page
 from conftest import ROOT
 
-from lessonlib.book.pages import Project
 from lessonlib.book.publication import ARCHIVE, SCHEMA, pages_address
-
-PROJECT = Project(ROOT)
-PAGES = PROJECT.page_names()
+from lessonlib.book.search import BACK_MATTER
 
 # What readers look for, and the page that they should find among the first three.
 GOLDEN = {
@@ -39,16 +38,31 @@ GOLDEN = {
     "reset gate": "06-gru-depth-direction",
     "packing": "07-training",
     "dropout": "07-training",
+    "MASE": "08-forecasting",
+    "walk-forward": "08-forecasting",
+    "CUSUM": "09-monitoring",
+    "point adjustment": "09-monitoring",
+    "teacher forcing": "10-encoder-decoder",
+    "beam search": "10-encoder-decoder",
+    "additive attention": "11-attention",
+    "key-value cache": "12-why-transformers-won",
+    "parallel scan": "13-linear-recurrences",
+    "minGRU": "13-linear-recurrences",
+    "metamorphic test": "14-failure-guide",
     "n-gram": "lab-01-character-rnn",
+    "gradient agreement": "lab-02-gradient-reach",
+    "forecast and watch a machine": "lab-03-forecast-and-monitor",
+    "reversing digits": "lab-04-reversal",
+    "delayed recall": "lab-05-linear-recurrence",
     "bag of words": "lab-06-order",
+    "memory signal": "lab-07-memory-length",
     "transformer": "lab-08-race",
+    "reversal at length": "lab-10-reversal-at-length",
+    "recurrent networks from Elman to state-space models": "index",
+    "notation": "notation",
     "tolerance": "reading-this-book",
     "perplexity": "glossary",
 }
-
-
-def page(site: Path, name: str) -> BeautifulSoup:
-    return BeautifulSoup((site / f"{name}.html").read_text("utf8"), "html.parser")
 
 
 def meta(site: Path, name: str) -> dict[str, str]:
@@ -100,12 +114,26 @@ def test_the_site_map_lists_every_page_with_its_last_change(site: Path) -> None:
     assert changed == {f"{root}{name}.html": last_change(name) for name in PAGES}
 
 
+def git(*arguments: str) -> str:
+    """What git says of this checkout; nothing where it cannot be asked."""
+    try:
+        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def test_pages_say_when_they_last_changed(site: Path) -> None:
-    run = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ad", "--date=format:%Y", "--", "book/02-recurrent-network.md"],
-                         capture_output=True, text=True)
-    if run.returncode or not run.stdout.strip():
-        pytest.skip("this checkout has no history")
-    assert run.stdout.strip() in page(site, "02-recurrent-network").select_one(".bd-footer-content").get_text()
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("this checkout has no whole history")
+    told, known = {}, {}
+    for name in PAGES:
+        shown = re.findall(r"\{literalinclude\} \.\./(\S+)", (PROJECT.book / f"{name}.md").read_text("utf8"))
+        sources = {f"book/{name}.md", *shown} | ({"book/references.bib"} if name == "bibliography" else set())
+        moments = [int(git("log", "-1", "--author-date-order", "--format=%at", "--", path) or 0) for path in sources]
+        day = datetime.datetime.fromtimestamp(max(moments)).date()
+        known[name] = f"Last updated on {day.day} {day:%B %Y}."
+        told[name] = page(site, name).select_one(".last-updated").get_text(strip=True)
+    assert told == known
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -158,6 +186,10 @@ def test_the_archive_is_the_site(site: Path) -> None:
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file() and not path.name.startswith(".")}
     assert names == files - {ARCHIVE}
     assert page(site, "reading-this-book").select_one(f'a[href="{ARCHIVE}"]')
+
+
+def test_every_page_of_text_is_what_some_reader_looks_for() -> None:
+    assert set(PAGES) - set(BACK_MATTER) <= set(GOLDEN.values())
 
 
 # ---- in a browser

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sphinx.errors import ExtensionError
 
-from lessonlib.book.styles import merged, names_in, one_sheet, smaller, stamped
+from lessonlib.book.styles import for_paper, merged, names_in, one_sheet, smaller, stamped
 
 
 @pytest.mark.parametrize(("css", "kept"), [
@@ -26,6 +26,17 @@ from lessonlib.book.styles import merged, names_in, one_sheet, smaller, stamped
 ])
 def test_a_rule_stays_only_if_something_can_match_it(css: str, kept: str) -> None:
     assert smaller(css, {"note", "top"}) == kept
+
+
+@pytest.mark.parametrize(("css", "parted"), [
+    ("p{a:b}@media print{p{a:c}}", "p{a:b}@media print{p{a:c}}"),
+    ("html[data-theme=dark] p{a:b}", "@media screen{html[data-theme=dark] p{a:b}}"),
+    ('html[data-theme="light"]{a:b}', 'html[data-theme="light"]{a:b}@media print{html[data-theme]{a:b}}'),
+    (".note,html[data-theme=dark] p,html[data-theme=light] p{a:b}",
+     ".note,html[data-theme=light] p{a:b}@media screen{html[data-theme=dark] p{a:b}}@media print{html[data-theme] p{a:b}}"),
+])
+def test_paper_is_light_whatever_the_theme(css: str, parted: str) -> None:
+    assert for_paper(css) == parted
 
 
 def test_what_is_no_style_sheet_is_refused() -> None:

@@ -25,7 +25,7 @@ SCORER = """var Scorer = {
   terms: TERMS,
   later: LATER,
   score: ([page, title, anchor, description, score]) => {
-    const query = (new URLSearchParams(location.search).get("q") || "").toLowerCase().trim();
+    const query = (new URLSearchParams(location.search).get("q") || "").toLowerCase().replaceAll("\u2013", "-").trim();
     const about = (Scorer.terms[page] || []).filter(([term]) => query && (query.includes(term) || term.includes(query)));
     const taught = Math.max(0, ...about.map(([term, home]) => (home ? 40 : 20) + (term === query ? 20 : 0)));
     return score + taught - (Scorer.later.includes(page) ? 10 : 0);
@@ -35,9 +35,9 @@ SCORER = """var Scorer = {
 
 
 def key_terms(text: str) -> list[str]:
-    """The terms in the section "Key terms" of a page's source, in lower case."""
+    """The terms in the section "Key terms" of a page's source, in lower case; a dash is a hyphen, as readers type it."""
     section = SECTION.search(text)
-    return [term.strip().lower() for term in TERM.findall(section[1])] if section else []
+    return [term.strip().lower().replace("\u2013", "-") for term in TERM.findall(section[1])] if section else []
 
 
 def homes(sources: dict[str, str]) -> dict[str, list[tuple[str, bool]]]:

@@ -28,6 +28,7 @@ ADDRESS = re.compile(r"url\((?!data:|[\"'])([^)]*)\)")
 GROUPS = {"media", "supports"}  # rules that hold rules
 COMMA = LiteralToken(0, 0, ",")
 COMPOSED = re.compile("bs-tooltip-")  # class names that a script puts together
+LIGHT, DARK = (re.compile(rf'\[data-theme="?{theme}"?\]') for theme in ("light", "dark"))
 
 
 def names_in(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
@@ -88,6 +89,23 @@ def smaller(css: str, names: set[str]) -> str:
     return tinycss2.serialize(used(rules, names))
 
 
+def for_paper(css: str) -> str:
+    """A style sheet whose light theme holds on paper whatever theme the reader chose, and whose dark one is for screens."""
+    return "".join(for_paper_too(rule) for rule in tinycss2.parse_stylesheet(css))
+
+
+def for_paper_too(rule: Node) -> str:
+    """A rule, parted into what holds everywhere, on screens and on paper."""
+    if rule.type != "qualified-rule":
+        return rule.serialize()
+    parts, body = [tinycss2.serialize(part) for part in selectors(rule.prelude)], "{" + tinycss2.serialize(rule.content) + "}"
+    dark, light = ([part for part in parts if theme.search(part)] for theme in (DARK, LIGHT))
+    everywhere = [part for part in parts if part not in dark]
+    text = ",".join(everywhere) + body if everywhere else ""
+    text += "@media screen{" + ",".join(dark) + body + "}" if dark else ""
+    return text + ("@media print{" + LIGHT.sub("[data-theme]", ",".join(light)) + body + "}" if light else "")
+
+
 def merged(static: Path, names: set[str], memory: Path) -> str:
     """The sheets below a folder as one, for a page that links it from that folder; they are taken away.
 
@@ -107,7 +125,7 @@ def merged(static: Path, names: set[str], memory: Path) -> str:
         for path, css in sheets.items():
             folder = path.parent.relative_to(static).as_posix()
             parts.append(ADDRESS.sub(lambda found, folder=folder: f"url({posixpath.normpath(posixpath.join(folder, found[1]))})",
-                                     smaller(css, known)))
+                                     for_paper(smaller(css, known))))
         kept = {"key": key, "css": "\n".join(parts)}
         memory.write_text(json.dumps(kept), "utf8")
     for path in sheets:
