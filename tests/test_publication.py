@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import subprocess
 import zipfile
@@ -80,19 +79,24 @@ def test_the_address_of_a_fork_is_its_own(repository: str, address: str) -> None
 
 
 def git(*arguments: str) -> str:
-    """What git says of this checkout; nothing where it has no history."""
+    """What git says of this checkout; nothing where it cannot be asked."""
     try:
-        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
+        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
         return ""
 
 
-def last_change(name: str) -> str | None:
-    """The day of the last commit that changed a page, or a file that it shows."""
+def last_change(name: str) -> int:
+    """When the last commit changed a page, or a file that it shows, in seconds since 1970."""
     text = (ROOT / "book" / f"{name}.md").read_text("utf8")
     shown = re.findall(r"\{literalinclude\} (\S+)", text) + ["references.bib"] * ("```{bibliography}" in text)
-    moments = git("log", "--format=%at", "--", *(f"book/{file}" for file in [f"{name}.md", *shown])).split()
-    return datetime.fromtimestamp(max(map(int, moments)), UTC).date().isoformat() if moments else None
+    return max(map(int, git("log", "--format=%at", "--", *(f"book/{file}" for file in [f"{name}.md", *shown])).split()))
+
+
+@pytest.fixture
+def history() -> None:
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("this checkout has no whole history")
 
 
 def published_at(site: Path) -> str:
@@ -101,7 +105,7 @@ def published_at(site: Path) -> str:
     return link["href"].removesuffix("index.html") if link else ""
 
 
-def test_the_site_map_lists_every_page_with_its_last_change(site: Path) -> None:
+def test_the_site_map_lists_every_page_with_its_last_change(site: Path, history: None) -> None:
     root = published_at(site)
     if not root:
         assert not (site / "sitemap.xml").exists()
@@ -109,31 +113,13 @@ def test_the_site_map_lists_every_page_with_its_last_change(site: Path) -> None:
     urls = ElementTree.parse(site / "sitemap.xml").getroot().findall(f"{{{SCHEMA}}}url")
     changed = {url.findtext(f"{{{SCHEMA}}}loc"): url.findtext(f"{{{SCHEMA}}}lastmod") for url in urls}
     assert root.startswith("https://") and changed.keys() == {f"{root}{name}.html" for name in PAGES}
-    if git("rev-parse", "--is-shallow-repository") != "false":
-        pytest.skip("this checkout has no whole history")
-    assert changed == {f"{root}{name}.html": last_change(name) for name in PAGES}
+    assert changed == {f"{root}{name}.html": datetime.fromtimestamp(last_change(name), UTC).date().isoformat() for name in PAGES}
 
 
-def git(*arguments: str) -> str:
-    """What git says of this checkout; nothing where it cannot be asked."""
-    try:
-        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def test_pages_say_when_they_last_changed(site: Path) -> None:
-    if git("rev-parse", "--is-shallow-repository") != "false":
-        pytest.skip("this checkout has no whole history")
-    told, known = {}, {}
-    for name in PAGES:
-        shown = re.findall(r"\{literalinclude\} \.\./(\S+)", (PROJECT.book / f"{name}.md").read_text("utf8"))
-        sources = {f"book/{name}.md", *shown} | ({"book/references.bib"} if name == "bibliography" else set())
-        moments = [int(git("log", "-1", "--author-date-order", "--format=%at", "--", path) or 0) for path in sources]
-        day = datetime.datetime.fromtimestamp(max(moments)).date()
-        known[name] = f"Last updated on {day.day} {day:%B %Y}."
-        told[name] = page(site, name).select_one(".last-updated").get_text(strip=True)
-    assert told == known
+def test_pages_say_when_they_last_changed(site: Path, history: None) -> None:
+    days = {name: datetime.fromtimestamp(last_change(name)) for name in PAGES}
+    told = {name: page(site, name).select_one(".last-updated").get_text(strip=True) for name in PAGES}
+    assert told == {name: f"Last updated on {day.day} {day:%B %Y}." for name, day in days.items()}
 
 
 @pytest.mark.parametrize("name", PAGES)
