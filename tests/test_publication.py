@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import visit
-from built import PAGES, PROJECT
+from built import PAGES
 from built import parsed as page
 from conftest import ROOT
 
