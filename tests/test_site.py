@@ -158,6 +158,31 @@ def test_page_describes_itself(site: Path, name: str) -> None:
     assert page.html["lang"] and page.title.string.strip()
 
 
+def test_every_page_has_the_icon_of_the_book(site: Path) -> None:
+    for name in PAGES:
+        icon = parsed(site, name).select_one('link[rel~="icon"]')
+        assert icon and (site / icon["href"].split("?")[0]).is_file(), name
+
+
+def test_previous_and_next_follow_the_contents(site: Path) -> None:
+    for before, name, after in zip([None, *PAGES[:-1]], PAGES, [*PAGES[1:], None], strict=True):
+        links = [link["href"] for link in parsed(site, name).select("a.left-prev, a.right-next")]
+        assert links == [f"{other}.html" for other in (before, after) if other], name
+
+
+def test_the_contents_mark_the_page_that_one_is_on(site: Path) -> None:
+    for name in PAGES:
+        marked = parsed(site, name).select(".bd-links li.current > a")
+        assert [link["href"] for link in marked] == ["#"], name
+
+
+def test_headings_figures_and_tables_have_permanent_links(site: Path) -> None:
+    named = "section[id] > :is(h1, h2, h3, h4), figure[id] > figcaption, table[id] > caption"
+    bare = [(name, part.get_text()[:60]) for name in PAGES for part in parsed(site, name).select(f"article :is({named})")
+            if not part.select_one('a.headerlink[href^="#"]')]
+    assert bare == []
+
+
 @pytest.mark.parametrize(("label", "legible"), [
     ('<text y="9">x</text>', True),
     ('<text y="9" fill-opacity="0.4">x</text>', False),
