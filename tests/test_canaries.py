@@ -127,7 +127,10 @@ def test_an_edited_line_of_the_library_executes_the_page_and_moves_the_quoted_nu
     assert b">24.6<" in book.snapshot()["index.html"]
 
 
-def test_accept_shows_what_moved_within_its_tolerance(book: SmallBook) -> None:
+def test_accept_shows_what_moved_within_its_tolerance_and_keeps_its_record(book: SmallBook) -> None:
+    """Numbers cannot walk off in small steps."""
+    kept = (book.root / "tests" / "expected" / "index.yml").read_text()
     book.replace("24.5", "24.501", book.root / "lessonlib" / "constants.py")
     run = book.press("accept", "index")
-    assert run.status == 0 and "small-speed 24.5 -> 24.501  (0.10 tolerances)" in run.output, run.output
+    assert run.status == 0 and "small-speed 24.5 -> 24.501  (0.10 tolerances, holds)" in run.output, run.output
+    assert "value: 24.5\n" in kept and "value: 24.5\n" in (book.root / "tests" / "expected" / "index.yml").read_text()

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lessonlib.book import bands
-from lessonlib.book.compare import FULL, count_numbers
+from lessonlib.book.compare import FULL, compare, compare_value, count_numbers
 from lessonlib.book.execute import Results, execute
 from lessonlib.book.expected import Measured, Printed, Record, differences, drifts, load, observed, save
 from lessonlib.book.pages import BookError
@@ -73,11 +73,23 @@ def band_changes(old: Record, new: Record) -> Iterator[tuple[str, list[float], l
                 yield name, before, after
 
 
+def keep_what_holds(old: Record, new: Record) -> None:
+    """Leave what moved within its tolerance as it was recorded; else it could walk off in small steps, one a machine."""
+    for name, cell in new.cells.items():
+        known = old.cells.get(name)
+        if known and known.kind == cell.kind and not compare(known.text, cell.text, cell.kind, known.bands):
+            cell.text = known.text
+    for name, item in new.measurements.items():
+        known = old.measurements.get(name)
+        if known and known.kind == item.kind and not compare_value(known.value, item.value, item.kind, known.band):
+            item.value = known.value
+
+
 def moves(page: str, old: Record, new: Record) -> Iterator[str]:
     """Old, new and difference of all that moved: within its tolerance a line each, else as `check` explains it; then the bands."""
     for cell, name, drift in drifts(old, new, least=0.0):
         if drift.size <= FULL:
-            yield f"{page}, cell {cell}: {name} {drift.recorded} -> {drift.got}  ({drift.size:.2f} tolerances)"
+            yield f"{page}, cell {cell}: {name} {drift.recorded} -> {drift.got}  ({drift.size:.2f} tolerances, holds)"
     for failure in differences(page, old, new):
         yield f"{failure}" + ("" if failure.size == float("inf") else f"  ({failure.size:.2f} tolerances)")
     for name, before, after in band_changes(old, new):
@@ -105,6 +117,8 @@ def accept(results: Results, names: Sequence[str], *, workers: int | None = None
         new = banded(results, page, old, new)
         for line in moves(page.name, old, new) if old else []:
             say(line)
+        if old and not bands.measured_bands(results, page):  # bands are measured around the values of this run
+            keep_what_holds(old, new)
         if old and (names_wider := widened(page.name, old, new)):
             raise BookError(f"{page.name}: the value of {', '.join(names_wider)} moved out of its band, and the same change would widen "
                             "the band; find out why it moved, accept the value under the old band, then the band in a change of its own")
