@@ -7,7 +7,7 @@ from bs4 import BeautifulSoup
 from conftest import ROOT
 
 from lessonlib.book.check import PageReport
-from lessonlib.book.expected import Measured, Record, load
+from lessonlib.book.expected import Measured, Record, coverage, load
 from lessonlib.book.pages import Project
 from lessonlib.book.status import RATIOS, measured_ratios
 
@@ -39,3 +39,13 @@ def test_each_page_with_code_tells_its_seconds_and_no_more_memory_than_binder_ha
     for page, date, seconds, memory, *_ in cells:
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", date) and seconds.isdecimal(), page
         assert memory.isdecimal() and 0 < int(memory) < 1500, (page, memory)
+
+
+def test_the_page_tells_how_well_its_numbers_are_held(site: Path) -> None:
+    """What the built page says is what the records of the book give."""
+    records = [record for name in Project(ROOT).page_names() if (record := load(Project(ROOT), name))]
+    held = [coverage(record, record) for record in records]
+    text = BeautifulSoup((site / "status.html").read_text("utf8"), "html.parser").select_one("article").get_text(" ", strip=True)
+    assert f"checked {sum(item.numbers for item in held):,} printed or measured numbers" in text
+    assert f"{sum(item.free for item in held)} are free" in text and f"{sum(item.loose for item in held)} of the trained ones" in text
+    assert f"and {sum(len(record.claims) for record in records)} claims" in text

@@ -25,10 +25,10 @@ def page(results: Results, checked: Sequence[PageReport]) -> str:
     lines = [f"This build checked {numbers:,} printed or measured numbers and {claims} claims on {len(pages)} pages. "
              f"The pages' cells ran for {seconds:,.0f} s in all, one thread each. The largest drift from a recorded number was "
              f"{worst.coverage.worst:.0%} of its tolerance, on the page {{doc}}`{worst.name}`.", "",
-             f"Not all of them are held equally well. {sum(item.free for item in covered):,} may have any size: times, and what stands in "
-             f"samples. {sum(item.loose for item in covered):,} of the trained ones moved so far under other roundings that their band is "
-             "as wide as they are: a loss near zero, or a network that learns or not by chance. What the text draws from these "
-             "stands in the claims.", "", *page_table(reports, ran), ""]
+             f"Not all of them are held equally well. {sum(item.free for item in covered):,} are free to have any size: times, and what "
+             f"stands in samples. {sum(item.loose for item in covered):,} of the trained ones are held loosely: they moved so far under other "
+             "roundings that their band is as wide as they are, as a loss near zero does, or a network that learns or not by chance. "
+             "What the text draws from these stands in the claims.", "", *page_table(reports, ran), ""]
     lines += measured_ratios(reports)
     versions = dict(environment()) | {name: importlib.metadata.version(name) for name in PACKAGES}
     lines += ["**Versions.** " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]
@@ -41,12 +41,12 @@ def page(results: Results, checked: Sequence[PageReport]) -> str:
 
 def page_table(reports: dict[str, PageReport], ran: dict[str, dict]) -> list[str]:
     """A Markdown table with a row for each page that has code."""
-    rows = ["| Page | Last run | Seconds | Peak memory, MB | Numbers checked | Of any size | Band as wide | Claims | Worst drift |",
-            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    rows = ["| Page | Last run | Seconds | Peak memory, MB | Numbers checked | Free, loose | Claims | Worst drift |",
+            "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
     for name, report in reports.items():
         if run := ran[name]:
             rows.append(f"| {{doc}}`{name}` | {run['date']} | {run['seconds']:.0f} | {run.get('peak_mb', 'not told')} "
-                        f"| {report.coverage.numbers:,} | {report.coverage.free} | {report.coverage.loose} | {len(report.record.claims)} "
+                        f"| {report.coverage.numbers:,} | {report.coverage.free}, {report.coverage.loose} | {len(report.record.claims)} "
                         f"| {report.coverage.worst:.0%} |")
     return rows
 
