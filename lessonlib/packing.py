@@ -155,7 +155,7 @@ def wasted_share(batches: Sequence[Lengths]) -> float:
     if not len(batches):
         raise ValueError("batches is empty; it must hold the lengths of at least one batch")
     checked = [checked_lengths(lengths) for lengths in batches]
-    return 1 - sum(int(l.sum()) for l in checked) / sum(len(l) * int(l.max()) for l in checked)
+    return 1 - sum(int(row.sum()) for row in checked) / sum(len(row) * int(row.max()) for row in checked)
 
 
 def length_batches(lengths: Lengths, batch_size: int, *, generator: torch.Generator, pool: int = 1) -> list[Tensor]:
