@@ -58,6 +58,9 @@ CANARIES: dict[str, tuple[Callable[[SmallBook], None], list[str]]] = {
     "a library constant changes": (change_constant, ["index, cell small-speed", "24.50", "24.60", "accept index"]),
     "a recorded number is wrong": (recorded("speed 24.50", "speed 24.40"), ["index, cell small-speed", "24.40", "24.50"]),
     "a quotation shows a digit that moved": (quote_finer_than_held, ["line 8", "small-speed", "24.5004", "24.5000"]),
+    "a measurement gets another class": (lambda book: (book.replace(":name: small-speed", ":name: small-speed\n:tags: [magnitude]"),
+                                                       recorded("kind: printed\n    text", "kind: magnitude\n    text")(book)),
+                                         ["small-speed", "magnitude", "recorded as printed", "accept"]),
     "a claim is not made any more": (change('claim("the pump turns", SPEED > 0)', ""), ["the pump turns", "recorded as a claim", "accept"]),
     "a claim is new": (add_cell('claim("two is more", 2 > 1)'), ["two is more", "not recorded", "accept"]),
     "a figure of a source is not met": (figure_of_a_source(

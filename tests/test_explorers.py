@@ -12,6 +12,7 @@ from browser import explorer_page
 from lessonlib import explorers
 from lessonlib.explorers import explorer_html, packed, rounded
 from lessonlib.figures import new_figure
+from lessonlib.measure import DRAWN_MIME
 
 ASSETS = Path(__file__).parents[1] / "book" / "assets"
 ALT = "Two straight lines on a logarithmic axis, one falling and one level."
@@ -94,13 +95,14 @@ def test_the_element_says_something_without_javascript_and_holds_no_code():
     assert element() == element()  # the same text at every run
 
 
-def test_the_output_is_checked_by_its_description(monkeypatch):
+def test_the_output_is_checked_by_its_description_and_its_values(monkeypatch):
     figure, axes = new_figure()
     axes.plot([0, 1])
     shown = []
     monkeypatch.setattr(explorers, "display", lambda data, **options: shown.append((data, options)))
     explorers.explorer("gradient-flow", flow_data(), fallback=figure, alt=ALT, title="Explorer")
-    (data, options), = shown
+    (drawn, _), (data, options) = shown
+    assert drawn == {DRAWN_MIME: [explorers.summary(explorers.rounded(flow_data()))]}
     assert data["text/plain"] == f"[explorer: {ALT}]" and data["text/html"] == element()
     assert options == {"raw": True, "metadata": {"lessonlib": {"alt": ALT}}}
 

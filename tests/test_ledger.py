@@ -5,17 +5,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
+from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lessonlib.book import extension
 from lessonlib.book.ledger import Entry, Row, ledger_errors, load, look_up, remark_faults, status, table
 from lessonlib.book.ledger_values import agrees, align, escaped, leaves, shape, single, states, written
-from lessonlib.book.pages import Page
+from lessonlib.book.pages import Page, Project
 
 LEDGER = Path(__file__).parent / "expected" / "sources.yml"
 BOOK = Path(__file__).parent.parent / "book"
@@ -190,6 +192,7 @@ def test_the_table_leaves_quotations_to_the_page() -> None:
 def test_the_page_of_the_ledger_changes_with_a_measurement_that_a_remark_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
     told = {"measurements": {"a": 0.5}, "origins": {}, "runs": {}}
     monkeypatch.setattr(extension, "told", lambda: told)
+    monkeypatch.setattr(extension, "results", lambda: SimpleNamespace(project=Project(ROOT)))
     monkeypatch.setattr(extension, "pages", lambda: {"reproduction": Page("reproduction", "```{ledger}\n```")})
     monkeypatch.setitem(extension.GENERATED, "```{ledger}\n```", lambda: "1. It reaches {measured}`a:.1f`.")
     before = extension.page_state("reproduction")

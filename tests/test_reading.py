@@ -52,7 +52,7 @@ def test_the_notebook_of_a_page_is_readable_and_has_its_outputs(site: Path, name
     assert re.findall(r"\{[a-z:]+\}`[^`]*`|^:::+\{.*|^```+\{.*", prose, flags=re.MULTILINE) == []
     printed = {cell.metadata["name"]: printed_text(cell) for cell in notebook.cells if cell.cell_type == "code"}
     recorded = load(PROJECT, name).cells
-    assert {cell for cell, text in printed.items() if text} == {cell for cell, shown in recorded.items() if shown.text}
+    assert {cell for cell, text in printed.items() if text} == {cell for cell, shown in recorded.items() if shown.text and not cell.endswith(".drawn")}
 
 
 # ---- the site at work

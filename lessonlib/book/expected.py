@@ -216,8 +216,11 @@ def differences(page: str, recorded: Record | None, got: Record) -> list[Failure
         elif cell.text and known.kind != cell.kind:
             failures.append(Failure(page, name, f"its class is {cell.kind}, recorded as {known.kind}; accept the page"))
     for name, item in got.measurements.items():
-        if name not in recorded.measurements:
+        known = recorded.measurements.get(name)
+        if known is None:
             failures.append(Failure(page, item.cell, f"the measurement {name} is not recorded; accept the page"))
+        elif known.kind != item.kind:
+            failures.append(Failure(page, item.cell, f"the class of {name} is {item.kind}, recorded as {known.kind}; accept the page"))
     printing = {name for name, cell in got.cells.items() if cell.text}
     for name in recorded.cells.keys() - printing:
         failures.append(Failure(page, name, "numbers are recorded for this cell, but no cell prints them any more; accept the page"))
@@ -257,7 +260,7 @@ def coverage(recorded: Record, got: Record) -> Coverage:
     numbers, free, loose = len(got.measurements), 0, 0
     for name, cell in got.cells.items():
         if known := recorded.cells.get(name):
-            printed = [token for token in tokens(cell.text) if isinstance(token, Number)]
+            printed = [token for token in tokens(known.text) if isinstance(token, Number)]
             numbers += len(printed)
             free += sum(cell.kind == "sampled" or cell.kind == "timing" and not token.is_integer for token in printed)
             loose += sum(band >= abs(token.value) for token, band in zip(printed, known.bands or [], strict=False) if band)
