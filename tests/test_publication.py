@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from built import parsed as page
 from conftest import ROOT
 
 from lessonlib.book.publication import ARCHIVE, SCHEMA, pages_address
+from lessonlib.book.repository import git
 from lessonlib.book.search import BACK_MATTER
 
 # What readers look for, and the page that they should find among the first three.
@@ -78,24 +78,16 @@ def test_the_address_of_a_fork_is_its_own(repository: str, address: str) -> None
     assert pages_address(repository) == address
 
 
-def git(*arguments: str) -> str:
-    """What git says of this checkout; nothing where it cannot be asked."""
-    try:
-        return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
 def last_change(name: str) -> int:
     """When the last commit changed a page, or a file that it shows, in seconds since 1970."""
     text = (ROOT / "book" / f"{name}.md").read_text("utf8")
     shown = re.findall(r"\{literalinclude\} (\S+)", text) + ["references.bib"] * ("```{bibliography}" in text)
-    return max(map(int, git("log", "--format=%at", "--", *(f"book/{file}" for file in [f"{name}.md", *shown])).split()))
+    return max(map(int, git(ROOT, "log", "--format=%at", "--", *(f"book/{file}" for file in [f"{name}.md", *shown])).split()))
 
 
 @pytest.fixture
 def history() -> None:
-    if git("rev-parse", "--is-shallow-repository") != "false":
+    if git(ROOT, "rev-parse", "--is-shallow-repository") != "false":
         pytest.skip("this checkout has no whole history")
 
 

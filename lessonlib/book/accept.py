@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lessonlib.book import bands
-from lessonlib.book.compare import FULL, compare, compare_value, count_numbers
+from lessonlib.book.compare import FULL, count_numbers
 from lessonlib.book.execute import Results, execute
 from lessonlib.book.expected import Measured, Printed, Record, differences, drifts, load, observed, save
 from lessonlib.book.pages import BookError
@@ -55,33 +55,28 @@ def set_band(item: Printed | Measured, band: Any) -> None:
 def widened(page: str, old: Record, new: Record) -> list[str]:
     """Items whose value left its old band in the same change that widens the band."""
     moved = {failure.cell for failure in differences(page, old, new)}
-    return [name for name, before, after in band_changes(old, new)
-            if any(b > a for a, b in zip_longest(before, after, fillvalue=0.0)) and name_of_cell(new, name) in moved]
+    return [name for cell, name, pairs in band_changes(old, new) if cell in moved and any(after > before for before, after in pairs)]
 
 
-def name_of_cell(record: Record, name: str) -> str:
-    """The cell that prints under this name, or that takes this measurement."""
-    return record.measurements[name].cell if name in record.measurements else name
-
-
-def band_changes(old: Record, new: Record) -> Iterator[tuple[str, list[float], list[float]]]:
-    """Cells and measurements that were there before and whose bands changed: the name, the bands before (none if empty) and after."""
+def band_changes(old: Record, new: Record) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
+    """Cells and measurements that were there before and whose bands changed: the cell, the name, each band before and after (0 for none)."""
     for group in ("cells", "measurements"):
         for name, item in getattr(new, group).items():
             before, after = (bands.flat(band_of(one) if band_of(one) is not None else []) for one in (getattr(old, group).get(name), item))
             if name in getattr(old, group) and before != after:
-                yield name, before, after
+                yield getattr(item, "cell", name), name, list(zip_longest(before, after, fillvalue=0.0))
 
 
 def keep_what_holds(old: Record, new: Record) -> None:
     """Leave what moved within its tolerance as it was recorded; else it could walk off in small steps, one a machine."""
+    left = {(cell, name) for cell, name, _ in drifts(old, new)}
     for name, cell in new.cells.items():
         known = old.cells.get(name)
-        if known and known.kind == cell.kind and not compare(known.text, cell.text, cell.kind, known.bands):
+        if known and cell.text and known.kind == cell.kind and (name, "") not in left:
             cell.text = known.text
     for name, item in new.measurements.items():
         known = old.measurements.get(name)
-        if known and known.kind == item.kind and not compare_value(known.value, item.value, item.kind, known.band):
+        if known and known.kind == item.kind and (item.cell, name) not in left:
             item.value = known.value
 
 
@@ -92,10 +87,10 @@ def moves(page: str, old: Record, new: Record) -> Iterator[str]:
             yield f"{page}, cell {cell}: {name} {drift.recorded} -> {drift.got}  ({drift.size:.2f} tolerances, holds)"
     for failure in differences(page, old, new):
         yield f"{failure}" + ("" if failure.size == float("inf") else f"  ({failure.size:.2f} tolerances)")
-    for name, before, after in band_changes(old, new):
-        pairs = list(zip_longest(before, after, fillvalue=0.0))
+    for _, name, pairs in band_changes(old, new):
+        before, after = (max(widths) for widths in zip(*pairs, strict=True))
         yield (f"{page}, {name}: of {len(pairs)} bands {sum(b > a for a, b in pairs)} are wider and {sum(b < a for a, b in pairs)} narrower; "
-               f"the widest was {max(before, default=0.0):g} and is {max(after, default=0.0):g}")
+               f"the widest was {before:g} and is {after:g}")
 
 
 def accept(results: Results, names: Sequence[str], *, workers: int | None = None, say: Callable[[str], None] = print) -> None:

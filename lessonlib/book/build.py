@@ -85,10 +85,10 @@ def live_site(project: Project, place: str = SITE) -> Path:
     return project.build / place
 
 
-def up_to_date(results: Results, place: str) -> bool:
+def up_to_date(site: Path, made_from: str) -> bool:
     """Is the site that is there made from just what is there now?"""
-    mark = live_site(results.project, place) / MARK
-    return mark.is_file() and mark.read_text() == site_digest(results)
+    mark = site / MARK
+    return mark.is_file() and mark.read_text() == made_from
 
 
 def downloads(results: Results, checked: Sequence[PageReport]) -> dict[str, str]:
@@ -180,12 +180,12 @@ def replace_site(project: Project, new: Path, place: str) -> None:
 def publish(results: Results, checked: Sequence[PageReport], place: str = SITE, say: Callable[[str], None] = print) -> None:
     """Render the site and, when it is complete, put it in the place of the old one; `checked` goes on its status page."""
     project = results.project
-    if up_to_date(results, place):
+    made_from = site_digest(results)
+    if up_to_date(live_site(project, place), made_from):
         say("the site is up to date")
         return
     for left in [*project.build.glob("doctrees-*"), *project.build.glob(f".{place}-*.link")]:
         shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
-    made_from = site_digest(results)
     write_whole(project.build / STATUS, status.page(results, checked))
     tell(results, checked)
     new = Path(tempfile.mkdtemp(prefix=f"{place}-", dir=project.build))

@@ -9,12 +9,10 @@ from typing import Any
 from lessonlib.book import ledger, lint
 from lessonlib.book.compare import compare
 from lessonlib.book.execute import Results
-from lessonlib.book.expected import Coverage, Failure, Measured, Record, coverage, differences, load, observed, record_path
+from lessonlib.book.expected import Coverage, Failure, Record, coverage, differences, load, observed, record_path
 from lessonlib.book.memory import remembered
 from lessonlib.book.pages import Page, Project
 from lessonlib.book.quote import parse, quoted
-
-LEDGER = "sources.yml"
 
 
 @dataclass
@@ -24,30 +22,23 @@ class PageReport:
     name: str
     record: Record
     failures: list[Failure]
+    recorded: Record | None = None
     coverage: Coverage = field(default_factory=Coverage)
 
 
 def check_page(results: Results, page: Page) -> PageReport:
     """Compare a page's last run with its record, and its prose with the rules for numbers."""
-    found = remembered("check", page.name, (page.text, results.ran(page), recorded_bytes(results, page)), lambda: compared(results, page))
-    return replace(found, failures=[*found.failures])  # the caller adds what it finds between pages
-
-
-def recorded_bytes(results: Results, page: Page) -> bytes | None:
     path = record_path(results.project, page.name, results.profile)
-    return path.read_bytes() if path.is_file() else None
-
-
-def remembered_record(results: Results, page: Page) -> Record | None:
-    """The recorded numbers of a page, read once while its file stays as it is."""
-    return remembered("record", page.name, recorded_bytes(results, page), lambda: load(results.project, page.name, results.profile))
+    state = (page.text, results.ran(page), path.read_bytes() if path.is_file() else None)
+    found = remembered("check", page.name, state, lambda: compared(results, page))
+    return replace(found, failures=[*found.failures])  # the caller adds what it finds between pages
 
 
 def compared(results: Results, page: Page) -> PageReport:
     notebook = results.notebook(page)
     record, failures = observed(page, notebook)
-    report = PageReport(page.name, record, failures)
-    recorded = remembered_record(results, page)
+    recorded = load(results.project, page.name, results.profile)
+    report = PageReport(page.name, record, failures, recorded)
     report.failures += differences(page.name, recorded, record)
     if recorded:
         report.coverage = coverage(recorded, record)
@@ -65,21 +56,20 @@ def undescribed(page: Page, notebook: Any) -> list[Failure]:
             if any(mime.startswith("image/") for mime in output.get("data", {}))]
 
 
-def misquoted(page: Page, measurements: dict[str, Measured], recorded: dict[str, Measured]) -> list[Failure]:
+def misquoted(page: Page, measurements: dict[str, Any], printed: dict[str, Any]) -> list[Failure]:
     """Quotations in prose of what was not measured, or that cannot be formatted so.
 
-    A `printed` measurement is held to four digits; a quotation that shows more is held to those that it shows.
+    `printed` holds the recorded values of that class, of which four digits are compared; a quotation that shows
+    more is held to those that it shows.
     """
-    now, before = ({name: item.value for name, item in items.items()} for items in (measurements, recorded))
     failures = []
     for item in lint.quotes(page.text):
         target = f"{item.target}:{item.spec}"
         try:
-            text = quoted(now, target)
-            name = parse(target)[0]
-            if name in recorded and measurements[name].kind == "printed":
+            text, name = quoted(measurements, target), parse(target)[0]
+            if name in printed:
                 failures += [Failure(page.name, None, f"line {item.line}: the quotation of {name}: {drift}", drift.size)
-                             for drift in compare(quoted(before, target), text, "printed")]
+                             for drift in compare(quoted(printed, target), text, "printed")]
         except ValueError as error:
             failures.append(Failure(page.name, None, f"line {item.line}: {error}"))
     return failures
@@ -87,10 +77,10 @@ def misquoted(page: Page, measurements: dict[str, Measured], recorded: dict[str,
 
 def orphans(project: Project, profile: str) -> list[Failure]:
     """Files of recorded numbers whose page is not in the book."""
-    known = {record_path(project, name, profile) for name in project.page_names()}
+    known = {record_path(project, name, profile) for name in project.page_names()} | {project.root / ledger.FILE}
     return [Failure(str(path.relative_to(project.root)), None, "holds the numbers of a page that is not in _toc.yml; list the page there, "
                     "or delete the file with it") for path in sorted(record_path(project, "any", profile).parent.glob("*.yml"))
-            if path not in known and path.name != LEDGER]
+            if path not in known]
 
 
 def check(results: Results, names: Sequence[str] | None = None) -> list[PageReport]:
@@ -106,28 +96,32 @@ def check(results: Results, names: Sequence[str] | None = None) -> list[PageRepo
     reports = {page.name: check_page(results, page) for page in chosen}
     if not all(results.has(page) for page in pages):
         return list(reports.values())
-    measurements: dict[str, Measured] = {}
-    recorded: dict[str, Measured] = {}
+    measurements: dict[str, Any] = {}
+    printed: dict[str, Any] = {}
     for page in pages:
-        record = reports[page.name].record if page.name in reports else observed(page, results.notebook(page))[0]
+        report = reports.get(page.name)
+        record = report.record if report else observed(page, results.notebook(page))[0]
+        recorded = report.recorded if report else load(results.project, page.name, results.profile)
+        kept = recorded.measurements if recorded else {}
         for name, item in record.measurements.items():
             if name in measurements and page.name in reports:
                 reports[page.name].failures.append(
                     Failure(page.name, item.cell, f"the measurement {name} is recorded on another page too; rename one"))
-            measurements[name] = item
-        recorded |= kept.measurements if (kept := remembered_record(results, page)) else {}
+            measurements[name] = item.value
+            if name in kept and item.kind == "printed":
+                printed[name] = kept[name].value
     for page in chosen:
-        reports[page.name].failures += misquoted(page, measurements, recorded)
+        reports[page.name].failures += misquoted(page, measurements, printed)
     reports_list = list(reports.values())
     if results.profile == "default" and not names:
-        reports_list.append(check_ledger(results, {name: item.value for name, item in measurements.items()}))
+        reports_list.append(check_ledger(results, measurements))
     return reports_list
 
 
 def check_ledger(results: Results, measurements: dict[str, Any]) -> PageReport:
     """Is each figure of the sources that belongs to a page of the book tied to a measurement, or explained? Has each record a page?"""
     try:
-        errors = ledger.ledger_errors(ledger.load(results.project.expected / LEDGER), measurements, results.project.page_names())
+        errors = ledger.ledger_errors(ledger.load(results.project.root / ledger.FILE), measurements, results.project.page_names())
     except ValueError as error:
         errors = str(error).splitlines()
-    return PageReport(LEDGER, Record(), [Failure(f"tests/expected/{LEDGER}", None, text) for text in errors] + orphans(results.project, results.profile))
+    return PageReport(ledger.FILE, Record(), [Failure(ledger.FILE, None, text) for text in errors] + orphans(results.project, results.profile))
